@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,9 +114,10 @@ func (r *Runner) chosenSubjects() ([]*subject.Subject, error) {
 	}
 	names = r.withoutAbsent(names)
 	if len(names)+len(r.options.SubjectFiles) == 0 {
-		return nil, nil // Select would take an empty list for all subjects
+		return r.options.Subjects, nil // Select would take an empty list for all subjects
 	}
-	return subject.Select(r.options.Root, names, r.options.SubjectFiles)
+	chosen, err := subject.Select(r.options.Root, names, r.options.SubjectFiles)
+	return append(chosen, r.options.Subjects...), err
 }
 
 // withoutAbsent removes the subjects of a built-in experiment that this checkout does not have, if
@@ -140,7 +142,7 @@ func (r *Runner) withoutAbsent(names []string) []string {
 
 // required reports whether the run must not start without s.
 func (r *Runner) required(s *subject.Subject) bool {
-	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) ||
+	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) || slices.Contains(r.options.Subjects, s) ||
 		slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
 }
 
@@ -171,6 +173,67 @@ func (r *Runner) buildSubject(ctx context.Context, s *subject.Subject) error {
 		return errors.New(strings.TrimPrefix(err.Error(), s.Name+": "))
 	}
 	return nil
+}
+
+// restrictLoads adds the subjects that were given by a file to the loads for some subjects, and
+// limits each load to the subjects that can meet it. If there are none, the phrase for them stands
+// in messages.
+func (r *Runner) restrictLoads() {
+	for _, load := range r.experiment.Loads {
+		l := load.Shared()
+		if len(l.Subjects) > 0 {
+			l.Subjects = append(l.Subjects, r.subjectsFromFiles(l.Subjects)...)
+		}
+		able, unable := []string{}, false
+		for name, s := range r.subjects {
+			if len(l.Subjects) > 0 && !slices.Contains(l.Subjects, name) {
+				continue
+			}
+			if load.Meets(s.Subject, s.Target != "") {
+				able = append(able, name)
+			} else {
+				unable = true
+			}
+		}
+		if !unable {
+			continue
+		}
+		if slices.Sort(able); len(able) == 0 {
+			able = []string{load.Needs()}
+		}
+		l.Subjects = able
+	}
+}
+
+// subjectsFromFiles returns the subjects that were given by a file and are not in the list. A load
+// for some of the experiment's own subjects also applies to these.
+func (r *Runner) subjectsFromFiles(besides []string) (names []string) {
+	for name, s := range r.subjects {
+		// a folder stands for the subject.toml in it
+		brought := slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
+		if brought && !slices.Contains(besides, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// isLocalAddress reports whether the host of HOST:PORT is this machine. A host that cannot be
+// resolved is not.
+func isLocalAddress(ctx context.Context, addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ips, _ := net.DefaultResolver.LookupIPAddr(ctx, host)
+	own, _ := net.InterfaceAddrs()
+	return slices.ContainsFunc(ips, func(ip net.IPAddr) bool {
+		return ip.IP.IsLoopback() || ip.IP.IsUnspecified() || slices.ContainsFunc(own, func(a net.Addr) bool {
+			n, ok := a.(*net.IPNet)
+			return ok && n.IP.Equal(ip.IP)
+		})
+	})
 }
 
 func joinSkips(all []result.Skip) string {

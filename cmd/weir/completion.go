@@ -9,6 +9,7 @@ import (
 	"github.com/posener/complete"
 
 	"weir/lab"
+	"weir/lab/gate"
 	"weir/lab/subject"
 	"weir/web/site/reference"
 )
@@ -44,7 +45,9 @@ func predictors(app *kong.Application) map[string]complete.Predictor {
 		"subjects":   lists(subjectNames),
 		"checks":     lists(checkNames),
 		"patterns":   lists(func() []string { return []string{"staggered", "together", "poisson"} }),
-		"workload":   complete.PredictSet("sink", "echo", "page", "files", "proxy", "chat", "stack"),
+		"workload":   complete.PredictSet(subject.Workloads...),
+		"load":       complete.PredictOr(complete.PredictSet(gate.Loads()...), complete.PredictFiles("*.toml")),
+		"metrics":    lists(gate.Metrics),
 		"component":  complete.PredictFunc(func(complete.Args) []string { return reference.Names() }),
 		"model":      complete.PredictSet("chain", "network"),
 		"chatmodel":  complete.PredictSet("loop", "goroutine", "pool", "coroutine"),

@@ -16,10 +16,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/lab"
-	"weir/lab/compare"
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/workload"
 )
 
 type runCmd struct {
@@ -194,11 +194,12 @@ func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 
 // writeRun writes the files of a run's directory beside results.json.
 func writeRun(dir string, r *result.Results) error {
+	kind := lab.ReportKind(r.Plan.Workload)
 	bench, err := os.Create(filepath.Join(dir, "bench.txt"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(compare.WriteBench(bench, r), bench.Close(), report.Write(dir, r))
+	return errors.Join(kind.Compare().WriteBench(bench, r), bench.Close(), report.Write(dir, r, kind))
 }
 
 // summarize prints the outcome of a run.
@@ -206,7 +207,7 @@ func (c *runCmd) summarize(t *terminal, dir string, r *result.Results) error {
 	if c.JSON {
 		return t.json(r.Comparisons)
 	}
-	report.Terminal(t.out, r, t.colour(), t.width())
+	report.Terminal(t.out, r, lab.ReportKind(r.Plan.Workload), t.colour(), t.width())
 	file, err := filepath.Abs(filepath.Join(dir, "report.html"))
 	fmt.Fprintf(t.out, "\nThe report: %s\n", file)
 	return err
@@ -255,23 +256,46 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 	if c.Blocks > 0 {
 		e.Blocks, e.BusiestBlocks = c.Blocks, 0
 	}
-	replace(&e.Duration, lab.Duration(c.Duration))
-	replace(&e.TimeLimit, lab.Duration(c.Time))
+	replace(&e.Duration, workload.Duration(c.Duration))
+	replace(&e.TimeLimit, workload.Duration(c.Time))
 	replaceAll(&e.Subjects, c.Subjects)
 	replaceAll(&e.Connections, c.Connections)
 	replaceAll(&e.Patterns, c.Patterns)
-	for i := range e.Loads {
-		if len(c.Connections) > 0 {
-			e.Loads[i].Connections = nil
-		}
-		replace(&e.Loads[i].Rate, c.Rate)
-		replace(&e.Loads[i].Size, c.Size)
-		replace(&e.Loads[i].Idle, c.Idle)
-		replace(&e.Loads[i].Churn, c.Churn)
-		replace(&e.Loads[i].WorkUS, c.WorkUS)
-		replace(&e.Loads[i].WaitMS, c.WaitMS)
+	if err := c.setLoads(e); err != nil {
+		return nil, usageError{err}
 	}
 	return e, e.Validate()
+}
+
+// setLoads applies the flags on loads to all loads of the experiment.
+func (c *runCmd) setLoads(e *lab.Experiment) error {
+	if len(c.Connections) > 0 {
+		for _, l := range e.Loads {
+			l.Shared().Connections = nil
+		}
+	}
+	return setLoads(e, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0}, loadFlag{"idle", c.Idle, c.Idle != 0},
+		loadFlag{"churn", c.Churn, c.Churn != 0}, loadFlag{"work_us", c.WorkUS, c.WorkUS != 0}, loadFlag{"wait_ms", c.WaitMS, c.WaitMS != 0})
+}
+
+// loadFlag is a flag that sets a setting of all loads.
+type loadFlag struct {
+	key   string
+	value any
+	given bool
+}
+
+// setLoads applies the given flags to all loads of an experiment.
+func setLoads(e *lab.Experiment, flags ...loadFlag) error {
+	for _, f := range flags {
+		if !f.given {
+			continue
+		}
+		if err := e.SetLoads(f.key, f.value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func replace[T comparable](v *T, flag T) {

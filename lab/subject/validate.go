@@ -89,8 +89,8 @@ func (s *Subject) checkChoices() *problem {
 		return &problem{"workloads", "missing"}
 	}
 	for i, w := range s.Workloads {
-		if !slices.Contains(workloads, w) {
-			return &problem{"workloads", fmt.Sprintf("there is no workload %q, only %s", w, strings.Join(workloads, ", "))}
+		if !slices.Contains(Workloads, w) {
+			return &problem{"workloads", fmt.Sprintf("there is no workload %q, only %s", w, strings.Join(Workloads, ", "))}
 		}
 		if slices.Contains(s.Workloads[:i], w) {
 			return &problem{"workloads", fmt.Sprintf("%q is given twice", w)}
@@ -130,9 +130,9 @@ func (s *Subject) checkNumbers() *problem {
 	return nil
 }
 
-// workloads lists the valid workloads: two on messages, three on HTTP requests, one on chat rooms,
-// and the one of TCP/IP stacks.
-var workloads = []string{"sink", "echo", "page", "files", "proxy", "chat", stack}
+// Workloads lists the valid workloads: two on messages, three on HTTP requests, one on chat rooms,
+// and the one of TCP/IP stacks. Package lab has a workload for each name.
+var Workloads = []string{"sink", "echo", "page", "files", "proxy", "chat", stack}
 
 // placesOnly, everything and ofInside are the placeholders that a key may contain.
 var (
