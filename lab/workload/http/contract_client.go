@@ -26,6 +26,9 @@ type response struct {
 	body []byte
 }
 
+// maxBody is the longest body of a response that the checks read, in bytes.
+const maxBody = 64 << 20
+
 // dial connects; the end of the round closes the connection.
 func (b *bench) dial() *conn {
 	c := b.Dial()
@@ -53,7 +56,8 @@ func (v *conn) write(text string) { contract.WriteText(v.TCPConn, text) }
 func (v *conn) read(method string) response {
 	r, err := http.ReadResponse(v.in, &http.Request{Method: method})
 	contract.Expect(err == nil, "expected a response: %w", contract.DescribeError(err))
-	body, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	contract.Expect(len(body) <= maxBody, "expected a body of at most %d MiB, saw more", maxBody>>20)
 	contract.Expect(err == nil, "expected a body of %d bytes, saw %d: %w", r.ContentLength, len(body), contract.DescribeError(err))
 	return response{r, body}
 }
