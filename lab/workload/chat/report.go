@@ -1,6 +1,3 @@
-// Package chat is the workload of chat rooms: what its reports contain.
-//
-// Limitations: the table of all servers covers the largest room of each load.
 package chat
 
 import (

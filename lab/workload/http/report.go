@@ -1,6 +1,3 @@
-// Package http is the workload of HTTP requests: what its reports contain.
-//
-// Limitations: loads that differ in more than the rate are no part of the figures by rate.
 package http
 
 import (

@@ -1,6 +1,3 @@
-// Package stack is the workload of operations on TCP/IP stacks: what its reports contain.
-//
-// Limitations: one core and all cores are compared by trials of different blocks.
 package stack
 
 import (

@@ -5,14 +5,10 @@ import (
 	"io"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"weir/lab/report"
 	"weir/lab/report/reporttest"
 	"weir/lab/result"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var update = flag.Bool("update", false, "write the golden files")
 

@@ -1,6 +1,3 @@
-// Package stream is the workload of messages on streams: what its reports contain.
-//
-// Limitations: capacities are of echoes; a sink does not show whether it keeps up.
 package stream
 
 import (
