@@ -109,9 +109,6 @@ func (d *Digest) floorFigure(groups []*Group) *figure.Figure {
 			c.Rows = append(c.Rows, *rows[cell.Subject])
 		}
 	}
-	if len(c.Rows) == 0 {
-		return nil
-	}
 	return c.Draw()
 }
 

@@ -10,7 +10,7 @@ import (
 
 // ClosedLoops returns the groups of closed loops.
 func (d *Digest) ClosedLoops() []*Group {
-	return slices.DeleteFunc(slices.Clone(d.Groups), func(g *Group) bool { return g.Pattern != result.Closed })
+	return selected(d.Groups, func(g *Group) bool { return g.Pattern == result.Closed })
 }
 
 // Rates returns the lowest and the highest rate of a group; NaN without any.

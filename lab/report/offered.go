@@ -51,3 +51,11 @@ func orAbsent(v float64) string {
 	}
 	return format.Sig(v)
 }
+
+// churn returns a trial's short connections, or zeros if it has none.
+func churn(t *result.Trial) result.Churn {
+	if t.Churn == nil {
+		return result.Churn{}
+	}
+	return *t.Churn
+}

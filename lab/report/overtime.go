@@ -29,9 +29,6 @@ func (d *Digest) timeFigure(g *Group) *figure.Figure {
 			c.Curves = append(c.Curves, figure.Curve{Name: cell.Subject, Style: cell.Index, Plain: true, Points: overTime(t)})
 		}
 	}
-	if len(c.Curves) == 0 {
-		return nil
-	}
 	return c.Draw()
 }
 
@@ -83,9 +80,6 @@ func (d *Digest) windowFigure(g *Group) *figure.Figure {
 			c.Curves = append(c.Curves, curve)
 			c.X.At = longer(c.X.At, curve.Points)
 		}
-	}
-	if len(c.Curves) == 0 {
-		return nil
 	}
 	return c.Draw()
 }

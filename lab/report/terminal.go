@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -93,13 +94,10 @@ func (s *screen) tables(d *Digest) {
 		if !t.hasValues() {
 			continue
 		}
-		rows := append([][]string{t.Head}, t.Rows...)
-		for _, r := range rows {
-			cleanAll(r)
-		}
+		clean(reflect.ValueOf(t))
 		s.WriteString("\n")
 		s.para(bold, "", t.Caption)
-		s.grid(rows, t.Align)
+		s.grid(append([][]string{t.Head}, t.Rows...), t.Align)
 	}
 }
 

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -44,10 +45,13 @@ const (
 	footSpace  = 40.0
 )
 
-// Draw lays the chart out.
+// Draw lays the chart out. It returns nil without curves.
 func (c Lines) Draw() *Figure {
-	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
+	if len(c.Curves) == 0 {
+		return nil
+	}
 	curves := c.drawable()
+	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
 	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Height: height, Data: c.data(curves)}
 	var xs, ys []float64
 	legend, right := tooLong(curves), sideSpace
@@ -130,22 +134,12 @@ func (c Lines) drawable() []Curve {
 	var out []Curve
 	for _, cv := range c.Curves {
 		cv.Points = slices.DeleteFunc(slices.Clone(cv.Points), func(p XY) bool { return !c.X.usable(p.X) || !c.Y.usable(p.Y) })
-		slices.SortStableFunc(cv.Points, func(a, b XY) int { return compare(a.X, b.X) })
+		slices.SortStableFunc(cv.Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
 		if len(cv.Points) > 0 {
 			out = append(out, cv)
 		}
 	}
 	return out
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // hasInterval reports whether p has an interval that can be placed on the axis.
@@ -246,7 +240,7 @@ func (f *Figure) endLabels(curves []Curve, x, y scale, room float64) {
 		at := Point{own.place(p.X), y.place(p.Y)}
 		ends[i] = end{c, at, at.Y}
 	}
-	slices.SortStableFunc(ends, func(a, b end) int { return compare(a.y, b.y) })
+	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(a.y, b.y) })
 	spots := make([]float64, len(ends))
 	for i, e := range ends {
 		spots[i] = e.y

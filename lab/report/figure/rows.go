@@ -50,8 +50,11 @@ const (
 	inset = 10.0
 )
 
-// Draw lays the chart out.
+// Draw lays the chart out. It returns nil without rows.
 func (c Rows) Draw() *Figure {
+	if len(c.Rows) == 0 {
+		return nil
+	}
 	var values []float64
 	values = append(values, c.Mark...)
 	for _, r := range c.Rows {
@@ -95,9 +98,6 @@ func boxesOf(rows []Row, top float64) (boxes []box, bottom float64) {
 		b.middle = top + nameHeight + lineHeight*float64(len(b.lines)-1)
 		b.bottom = b.middle + rowHeight - nameHeight
 		boxes, top = append(boxes, b), b.bottom
-	}
-	if len(rows) == 0 {
-		top += rowHeight
 	}
 	return boxes, top
 }

@@ -142,9 +142,6 @@ func (d digest) loopFigure(g *report.Group) *figure.Figure {
 		}
 		c.Rows = append(c.Rows, row)
 	}
-	if len(c.Rows) == 0 {
-		return nil
-	}
 	return c.Draw()
 }
 
