@@ -127,6 +127,22 @@ func (g *Group) Cell(subject string) *Cell {
 	return find(g.Cells, func(c *Cell) bool { return c.Subject == subject })
 }
 
+// Measured returns the cells with an accepted trial.
+func (g *Group) Measured() []*Cell {
+	return selected(g.Cells, func(c *Cell) bool { return len(c.Trials) > 0 })
+}
+
+// Sibling returns the first other group with the connections and the pattern of g whose load is
+// alike; nil: none. The names of the loads that alike compares are equal.
+func (d *Digest) Sibling(g *Group, alike func(own, other result.Load) bool) *Group {
+	own := d.LoadOf(g.Load)
+	return find(d.Groups, func(o *Group) bool {
+		other := d.LoadOf(o.Load)
+		own.Name = other.Name
+		return o != g && o.Connections == g.Connections && o.Pattern == g.Pattern && alike(own, other)
+	})
+}
+
 // find returns the first value for which is reports true; nil: none.
 func find[T any](all []*T, is func(*T) bool) *T {
 	if i := slices.IndexFunc(all, is); i >= 0 {

@@ -70,6 +70,14 @@ func (t *Table) AddColumn(head string, align byte) {
 	t.Head, t.Align = append(t.Head, head), t.Align+string(align)
 }
 
+// InsertColumn inserts a column before the i-th. The function cell returns its cell of each row.
+func (t *Table) InsertColumn(i int, head string, align byte, cell func(row int) string) {
+	t.Head, t.Align = slices.Insert(t.Head, i, head), t.Align[:i]+string(align)+t.Align[i:]
+	for row := range t.Rows {
+		t.Rows[row] = slices.Insert(t.Rows[row], i, cell(row))
+	}
+}
+
 // Add appends a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 

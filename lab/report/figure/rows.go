@@ -12,6 +12,11 @@ type Dot struct {
 	Hover        string // tooltip
 }
 
+// SeriesDot returns a dot of the i-th series.
+func SeriesDot(i int, x float64, hover string) Dot {
+	return Dot{X: x, Shape: ShapeOf(i), Role: Series(i), Hover: hover}
+}
+
 // Row is a row of a chart: a name, a note at the right, and dots below them.
 type Row struct {
 	Name, Note string

@@ -54,9 +54,7 @@ func (d digest) sweepSection() report.Section {
 		s.Blocks = append(s.Blocks, report.Block{Figures: d.sweepFigures(groups)})
 	}
 	for _, t := range d.sweepTables(groups) {
-		if len(t.Rows) > 0 {
-			s.Blocks = append(s.Blocks, report.Block{Table: t})
-		}
+		s.Blocks = append(s.Blocks, report.Block{Table: t})
 	}
 	if !slices.ContainsFunc(groups, func(g *report.Group) bool {
 		return slices.ContainsFunc(g.Cells, func(c *report.Cell) bool { return failedShare(c) > 0 })
@@ -173,43 +171,25 @@ func percentWhole(v float64) string { return format.Short(100*v) + " %" }
 
 func (d digest) sweepFigures(groups []*report.Group) []*figure.Figure {
 	var rates []float64
+	all := figure.Curve{Name: "all answered", Quiet: true}
 	for _, g := range groups {
-		rates = append(rates, d.attempted(g))
+		r := d.attempted(g)
+		rates, all.Points = append(rates, r), append(all.Points, figure.XY{X: r, Y: r})
 	}
-	x := figure.Axis{Label: "attempted requests/s", Log: true, At: rates}
+	draw := func(name, title string, y figure.Axis, of func(*report.Cell) report.Estimate, curves ...figure.Curve) *figure.Figure {
+		return figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: figure.Axis{Label: "attempted requests/s", Log: true, At: rates}, Y: y,
+			Curves: append(curves, d.Curves(func(g *report.Group, c *report.Cell) (figure.XY, bool) {
+				e, at := of(c), d.attempted(g)
+				return figure.XY{X: at, Y: e.Mean, Hover: fmt.Sprintf("%s, %s attempted/s: %s, %s answered", c.Subject, format.Short(at), e, format.Percent(answered(c)))}, slices.Contains(groups, g)
+			})...)}.Draw()
+	}
 	single := func(v float64) report.Estimate {
 		return report.Estimate{Mean: v, Low: math.NaN(), High: math.NaN(), N: 1}
 	}
-	figures := []*figure.Figure{
-		d.overRates(groups, "attempted", "Successful against attempted requests", x, figure.Axis{Label: "successful requests/s", Log: true}, (*report.Cell).Rate, rates),
-		d.overRates(groups, "attempted-errors", "Failed requests", x, figure.Axis{Label: "% of the attempted", Zero: true}, func(c *report.Cell) report.Estimate { return single(100 * failedShare(c)) }, nil),
-		d.overRates(groups, "attempted-p99", "99th percentile of the time to the answer", x, figure.Axis{Label: "p99, ms", Log: true}, func(c *report.Cell) report.Estimate { return single(c.Millis(report.P99)) }, nil),
-		d.overRates(groups, "attempted-cpu", "CPU per answered request", x, figure.Axis{Label: "CPU, µs per request", Zero: true}, func(c *report.Cell) report.Estimate { return c.PerMessage }, nil),
+	return []*figure.Figure{
+		draw("attempted", "Successful against attempted requests", figure.Axis{Label: "successful requests/s", Log: true}, (*report.Cell).Rate, all),
+		draw("attempted-errors", "Failed requests", figure.Axis{Label: "% of the attempted", Zero: true}, func(c *report.Cell) report.Estimate { return single(100 * failedShare(c)) }),
+		draw("attempted-p99", "99th percentile of the time to the answer", figure.Axis{Label: "p99, ms", Log: true}, func(c *report.Cell) report.Estimate { return single(c.Millis(report.P99)) }),
+		draw("attempted-cpu", "CPU per answered request", figure.Axis{Label: "CPU, µs per request", Zero: true}, func(c *report.Cell) report.Estimate { return c.PerMessage }),
 	}
-	return figures
-}
-
-// overRates draws a figure of every subject against the attempted rate, with a dashed diagonal if
-// one is given.
-func (d digest) overRates(groups []*report.Group, name, title string, x, y figure.Axis, of func(*report.Cell) report.Estimate, diagonal []float64) *figure.Figure {
-	c := figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: x, Y: y}
-	if len(diagonal) > 0 {
-		all := figure.Curve{Name: "all answered", Quiet: true}
-		for _, r := range diagonal {
-			all.Points = append(all.Points, figure.XY{X: r, Y: r})
-		}
-		c.Curves = append(c.Curves, all)
-	}
-	for i, subject := range d.Names {
-		curve := figure.Curve{Name: subject, Style: i}
-		for _, g := range groups {
-			if x := g.Cell(subject); x != nil && len(x.Trials) > 0 {
-				e := of(x)
-				curve.Points = append(curve.Points, figure.XY{X: d.attempted(g), Y: e.Mean,
-					Hover: fmt.Sprintf("%s, %s attempted/s: %s, %s answered", subject, format.Short(d.attempted(g)), e, format.Percent(answered(x)))})
-			}
-		}
-		c.Curves = append(c.Curves, curve)
-	}
-	return c.Draw()
 }

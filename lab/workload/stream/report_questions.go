@@ -3,7 +3,6 @@ package stream
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -33,31 +32,18 @@ func (d digest) questionsSection() report.Section {
 // a table. It is empty if the run has no such comparison.
 func (d digest) pairAnswer(metric, verb, noun string) []report.Block {
 	t := &report.Table{Caption: format.Upper(noun) + ", " + d.Go + " over " + d.C, Align: "llrrr", Head: []string{"Cell", "Verdict", "Ratio", "95 % interval", "Pairs"}}
-	said := map[string]int{}
+	var said format.Tally
 	for _, g := range d.Groups {
 		if v, ok := d.Pair(metric, g); ok {
-			said[pairVerdict(v, verb)]++
+			said.Add(pairVerdict(v, verb), 1)
 			t.Add(d.Caption(g), pairVerdict(v, verb), report.RatioOf(v), format.Between(v.Low, v.High), format.Count(v.Pairs))
 		}
 	}
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	return []report.Block{report.Paragraph("%s. %s", tally(said), d.Correction(metric)), {Table: t}}
-}
-
-// tally formats phrases with their numbers, the most frequent first: "x used more than y in 6 of 9
-// cells; undecided in 3 of 9 cells".
-func tally(said map[string]int) string {
-	words := slices.SortedFunc(maps.Keys(said), func(a, b string) int { return cmp.Or(cmp.Compare(said[b], said[a]), cmp.Compare(a, b)) })
-	all := 0
-	for _, n := range said {
-		all += n
-	}
-	for i, w := range words {
-		words[i] = fmt.Sprintf("%s in %d of %s", w, said[w], format.Plural(all, "cell", "cells"))
-	}
-	return strings.Join(words, "; ")
+	in := said.ByCount().Phrases("%s in %s of " + format.Plural(len(t.Rows), "cell", "cells"))
+	return []report.Block{report.Paragraph("%s. %s", strings.Join(in, "; "), d.Correction(metric)), {Table: t}}
 }
 
 func pairVerdict(v result.Comparison, verb string) string {

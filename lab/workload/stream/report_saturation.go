@@ -1,9 +1,7 @@
 package stream
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -113,14 +111,23 @@ func (d digest) saturationTable(f *capacityGroup) *report.Table {
 // shareNotes says how many measurements were rejected, and which subjects failed in the others.
 func (f *capacityGroup) shareNotes() report.Block {
 	all, rejected := 0, 0
-	why, wrong := map[string]int{}, map[string]int{}
+	var why, wrong format.Tally
 	for _, r := range f.capacities {
 		for _, s := range r.shares {
 			all, rejected = all+len(s.accepted)+len(s.rejected), rejected+len(s.rejected)
-			tallyReasons(why, s.rejected, func(m result.Saturation) []string { return m.RejectedBecause }, "")
-			tallyReasons(wrong, s.accepted, func(m result.Saturation) []string { return m.FailedBecause }, r.subject+" at "+format.Short(s.percent)+" %: ")
+			for _, m := range s.rejected {
+				for _, w := range m.RejectedBecause {
+					why.Add(report.ReasonKind(w), 1)
+				}
+			}
+			for _, m := range s.accepted {
+				for _, w := range m.FailedBecause {
+					wrong.Add(r.subject+" at "+format.Short(s.percent)+" %: "+report.ReasonKind(w), 1)
+				}
+			}
 		}
 	}
+	counted := func(t format.Tally) string { return strings.Join(t.ByCount().Phrases("%s (%s)"), ", ") }
 	said := fmt.Sprintf("None of %s was rejected.", format.Plural(all, "measurement", "measurements"))
 	switch {
 	case all == 0:
@@ -128,28 +135,10 @@ func (f *capacityGroup) shareNotes() report.Block {
 	case rejected > 0:
 		said = fmt.Sprintf("%s of %s rejected and repeated, up to three times: %s.", format.Count(rejected), format.Plural(all, "measurement was", "measurements were"), counted(why))
 	}
-	if len(wrong) > 0 {
+	if len(wrong.Words) > 0 {
 		said += " Failures of subjects in measurements that count: " + counted(wrong) + "."
 	}
 	return report.Paragraph("%s", said)
-}
-
-// tallyReasons counts reasons by kind, with a prefix.
-func tallyReasons(into map[string]int, from []result.Saturation, of func(result.Saturation) []string, before string) {
-	for _, m := range from {
-		for _, w := range of(m) {
-			into[before+report.ReasonKind(w)]++
-		}
-	}
-}
-
-// counted formats reasons with their numbers, the most frequent first.
-func counted(why map[string]int) string {
-	words := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b)) })
-	for i, w := range words {
-		words[i] = fmt.Sprintf("%s (%d)", w, why[w])
-	}
-	return strings.Join(words, ", ")
 }
 
 // probesTable lists every rate of the search by subject, in the order in which they were tried.
