@@ -296,12 +296,12 @@ func (g *Group) has(c result.Comparison) bool {
 
 // ConnectionsOf returns the numbers of connections that were run under a load, ascending.
 func (d *Digest) ConnectionsOf(load string) []int {
-	return distinct(d.under(load), func(g *Group) int { return g.Connections })
+	return distinct(d.Under(load), func(g *Group) int { return g.Connections })
 }
 
 // PatternsOf returns the arrival patterns that were run under a load.
 func (d *Digest) PatternsOf(load string) []string {
-	return distinct(d.under(load), func(g *Group) string { return g.Pattern })
+	return distinct(d.Under(load), func(g *Group) string { return g.Pattern })
 }
 
 // Loads returns the names of the loads that have trials, in order.
@@ -314,7 +314,8 @@ func (d *Digest) GroupsAt(load string, connections int) []*Group {
 	return selected(d.Groups, func(g *Group) bool { return g.Load == load && g.Connections == connections })
 }
 
-func (d *Digest) under(load string) []*Group {
+// Under returns the groups of a load.
+func (d *Digest) Under(load string) []*Group {
 	return selected(d.Groups, func(g *Group) bool { return g.Load == load })
 }
 
@@ -358,9 +359,6 @@ func (c *Cell) Rate() Estimate { return EstimateOf(c.Trials, (*result.Trial).Rat
 
 // Millis returns the median over the trials of a percentile of the latency, in milliseconds.
 func (c *Cell) Millis(of func(result.Percentiles) float64) float64 {
-	if len(c.Trials) == 0 {
-		return math.NaN()
-	}
 	return Median(c.Trials, func(t *result.Trial) float64 { return of(t.LatencyUS) / 1000 })
 }
 

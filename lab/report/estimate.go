@@ -114,6 +114,7 @@ func (e Estimate) Interval() string {
 	return format.Fixed(e.Low, n) + " to " + format.Fixed(e.High, n)
 }
 
+// Median returns the median of a figure of trials; NaN without any.
 func Median(trials []*result.Trial, of func(*result.Trial) float64) float64 {
 	var v []float64
 	for _, t := range trials {
@@ -122,8 +123,11 @@ func Median(trials []*result.Trial, of func(*result.Trial) float64) float64 {
 	return MedianOf(v)
 }
 
-// MedianOf returns the median of v, which must not be empty.
+// MedianOf returns the median of v; NaN without any.
 func MedianOf(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
 	v = slices.Sorted(slices.Values(v))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
