@@ -21,7 +21,7 @@ func (d digest) questionsSection() report.Section {
 	s.Blocks = append(s.Blocks, report.Block{Head: "2. Stability: how steady is that CPU under a constant load?"})
 	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCV, "varied", "variation of CPU")...)
 	for _, f := range d.capacityGroups() {
-		s.Blocks = append(s.Blocks, report.Paragraph("Near capacity, with %s: %s", d.capacityGroupName(f), d.flatSentence(f)))
+		s.Blocks = append(s.Blocks, report.Paragraph("Near capacity, with %s: %s", f.name, d.flatSentence(f)))
 	}
 	s.Blocks = append(s.Blocks, report.Block{Head: "3. Portability: do the C programs build and work elsewhere without change?"})
 	s.Blocks = append(s.Blocks, d.portability()...)
