@@ -95,8 +95,7 @@ func (d *Digest) accountingTable() *Table {
 		t.Align, t.Head = "llll", append(t.Head, "Load")
 	}
 	for _, m := range d.Methods() {
-		t.Align += "r"
-		t.Head = append(t.Head, m.Name)
+		t.AddColumn(m.Name, 'r')
 	}
 	for _, g := range d.Groups {
 		for _, c := range g.Cells {
@@ -107,7 +106,7 @@ func (d *Digest) accountingTable() *Table {
 			for _, m := range d.Methods() {
 				row = append(row, format.Sig(c.CPUBy(m).Mean))
 			}
-			t.Rows = append(t.Rows, row)
+			t.Add(row...)
 		}
 	}
 	return t

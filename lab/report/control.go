@@ -40,7 +40,7 @@ func (d *Digest) ControlSection() Section {
 	for _, c := range controls {
 		t.Add(c.A, d.metricName(c.Metric), format.Pattern(c.Pattern), format.Count(c.Connections), VerdictWord(c), RatioOf(c), format.Between(c.Low, c.High), format.Count(c.Pairs))
 	}
-	s.Blocks = []Block{Paragraph("%s", d.controlSentence(controls)), {Table: t}}
+	s.Blocks = []Block{Block{Text: d.controlSentence(controls)}, {Table: t}}
 	if len(t.Rows) > 6 {
 		s.Blocks[1] = Block{Fold: "Every comparison with the A/A control", Inside: []Block{{Table: t}}}
 	}

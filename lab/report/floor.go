@@ -42,7 +42,7 @@ func (d *Digest) FloorSection(lowest string, more []Block) Section {
 		return s
 	}
 	if f := d.floorFigure(word); f != nil {
-		s.Blocks = append(s.Blocks, Paragraph("%s", d.floorSentence()), Figures(f))
+		s.Blocks = append(s.Blocks, Block{Text: d.floorSentence()}, Figures(f))
 	}
 	if len(d.EventCounts) > 0 {
 		s.Blocks = append(s.Blocks, slices.Concat([]Block{{Table: d.eventsTable()}}, more, []Block{d.callsBlock()})...)

@@ -20,7 +20,7 @@ func (d digest) closedSection() report.Section {
 	s := report.Section{ID: "closed", Title: "Requests per second in a closed loop, and the limit of the load",
 		How: "A connection sends its next request when it has the response, so the server and its waits set the rate. If requests sleep, the sleeps set a ceiling. The ceiling is computed, and so is the time for a number of requests. " + d.Correction(result.MetricRate)}
 	for _, g := range d.ClosedLoops() {
-		s.Blocks = append(s.Blocks, report.Block{Head: format.Upper(d.Caption(g))}, report.Paragraph("%s", d.ceilingSentence(g)),
+		s.Blocks = append(s.Blocks, report.Block{Head: format.Upper(d.Caption(g))}, report.Block{Text: d.ceilingSentence(g)},
 			report.Figures(d.loopFigure(g)), report.Block{Table: d.loopTable(g)}, d.GeneratorBound(g))
 	}
 	return s

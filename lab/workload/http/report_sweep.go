@@ -46,9 +46,9 @@ func (d digest) sweepSection() report.Section {
 	if len(groups) == 0 {
 		return s
 	}
-	s.Blocks = append(s.Blocks, report.Paragraph("%s", d.heldSentence(groups)))
+	s.Blocks = append(s.Blocks, report.Block{Text: d.heldSentence(groups)})
 	if slices.ContainsFunc(d.Subjects, func(s result.Subject) bool { return s.Paradigm == "process network" }) {
-		s.Blocks = append(s.Blocks, report.Paragraph("%s", publishedPipes))
+		s.Blocks = append(s.Blocks, report.Block{Text: publishedPipes})
 	}
 	if len(groups) > 1 {
 		s.Blocks = append(s.Blocks, report.Block{Figures: d.sweepFigures(groups)})
@@ -80,7 +80,7 @@ func (d digest) sweepTables(groups []*report.Group) []*report.Table {
 func (d digest) acrossRates(groups []*report.Group, caption string, say func(*report.Cell) string) *report.Table {
 	t := &report.Table{Caption: caption, Align: "l", Head: []string{"Subject"}}
 	for _, g := range groups {
-		t.Head, t.Align = append(t.Head, format.Short(d.attempted(g))+"/s"), t.Align+"r"
+		t.AddColumn(format.Short(d.attempted(g))+"/s", 'r')
 	}
 	for _, subject := range d.Names {
 		row, says := []string{subject}, false

@@ -82,7 +82,7 @@ func (d digest) portability() []report.Block {
 		s += " Not tested, or not for every subject: " + strings.Join(slices.Compact(untested), ", ") + "."
 	}
 	s += " Other kernels, such as FreeBSD and macOS, are not tested here."
-	return []report.Block{report.Paragraph("%s", s), {Table: d.portabilityTable()}}
+	return []report.Block{report.Block{Text: s}, {Table: d.portabilityTable()}}
 }
 
 // notTested reports whether a target was not tried.
@@ -99,7 +99,7 @@ func (d digest) portabilityTable() *report.Table {
 			subjects = append(subjects, p.Subject)
 		}
 		if !slices.Contains(t.Head[1:], p.Target) {
-			t.Head, t.Align = append(t.Head, p.Target), t.Align+"l"
+			t.AddColumn(p.Target, 'l')
 		}
 		cells[[2]string{p.Subject, p.Target}] = portable(p)
 	}
@@ -108,7 +108,7 @@ func (d digest) portabilityTable() *report.Table {
 		for _, target := range t.Head[1:] {
 			row = append(row, cmp.Or(cells[[2]string{s, target}], "not tested"))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }

@@ -23,7 +23,7 @@ func (d digest) saturationSection() report.Section {
 			"Each subject was then measured at shares of its capacity: points are medians, whiskers the range of all repetitions. " +
 			"A server is easy to provision if its variation and its tail latency stay flat up to the right edge."}
 	for _, f := range d.capacityGroups() {
-		s.Blocks = append(s.Blocks, report.Block{Head: format.Upper(f.name)}, report.Paragraph("%s", d.capacitySentence(f)), report.Paragraph("%s", d.flatSentence(f)),
+		s.Blocks = append(s.Blocks, report.Block{Head: format.Upper(f.name)}, report.Block{Text: d.capacitySentence(f)}, report.Block{Text: d.flatSentence(f)},
 			report.Block{Figures: f.figures()}, f.boundNote(), report.Block{Table: f.table()}, f.shareNotes(),
 			report.Block{Fold: "How the capacities were found", Inside: []report.Block{{Table: d.probesTable(f)}}})
 	}
@@ -125,7 +125,7 @@ func (f *capacityGroup) shareNotes() report.Block {
 	if len(wrong.Words) > 0 {
 		said += " Failures of subjects in measurements that count: " + counted(wrong) + "."
 	}
-	return report.Paragraph("%s", said)
+	return report.Block{Text: said}
 }
 
 // probesTable lists every rate of the search by subject, in the order in which they were tried.
