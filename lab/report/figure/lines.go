@@ -53,19 +53,13 @@ func (c Lines) Draw() *Figure {
 	curves := c.drawable()
 	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
 	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Height: height, Data: c.data(curves)}
-	var xs, ys []float64
 	legend, right := tooLong(curves), sideSpace
 	for _, cv := range curves {
 		if !legend {
 			right = max(right, roomFor(cv.Name, textSize)+18)
 		}
-		for _, p := range cv.Points {
-			xs, ys = append(xs, p.X), append(ys, p.Y)
-			if p.hasInterval(c.Y) {
-				ys = append(ys, p.Low, p.High)
-			}
-		}
 	}
+	xs, ys := c.values(curves)
 	room := shiftApart(curves, c.Y)
 	y := scaleOf(c.Y, ys, 5, height-footSpace, topSpace)
 	left := leftSpace
@@ -85,11 +79,24 @@ func (c Lines) Draw() *Figure {
 	return f
 }
 
+// values returns the values on both axes, with the ends of intervals.
+func (c Lines) values(curves []Curve) (xs, ys []float64) {
+	for _, cv := range curves {
+		for _, p := range cv.Points {
+			xs, ys = append(xs, p.X), append(ys, p.Y)
+			if c.Y.spans(p.Low, p.High) {
+				ys = append(ys, p.Low, p.High)
+			}
+		}
+	}
+	return xs, ys
+}
+
 // shiftApart shifts curves horizontally so that their intervals do not overlap, and returns the
 // largest shift.
 func shiftApart(curves []Curve, y Axis) float64 {
 	ranged := func(c Curve) bool {
-		return slices.ContainsFunc(c.Points, func(p XY) bool { return p.hasInterval(y) })
+		return slices.ContainsFunc(c.Points, func(p XY) bool { return y.spans(p.Low, p.High) })
 	}
 	if !slices.ContainsFunc(curves, ranged) {
 		return 0
@@ -141,9 +148,6 @@ func (c Lines) drawable() []Curve {
 	}
 	return out
 }
-
-// hasInterval reports whether p has an interval that can be placed on the axis.
-func (p XY) hasInterval(a Axis) bool { return p.Low < p.High && a.usable(p.Low) && a.usable(p.High) }
 
 // frame draws the axes with ticks and labels, and room beyond both ends of x. The label of the y
 // axis is above it.
@@ -202,7 +206,7 @@ func (f *Figure) curve(c Curve, x, y scale) {
 		line.Points = append(line.Points, Point{x.place(p.X), y.place(p.Y)})
 	}
 	for _, p := range c.Points {
-		if p.hasInterval(y.axis) {
+		if y.axis.spans(p.Low, p.High) {
 			f.whisker(line.Role, Point{x.place(p.X), y.place(p.Low)}, Point{x.place(p.X), y.place(p.High)})
 		}
 	}

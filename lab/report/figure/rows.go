@@ -60,12 +60,11 @@ func (c Rows) Draw() *Figure {
 	if len(c.Rows) == 0 {
 		return nil
 	}
-	var values []float64
-	values = append(values, c.Mark...)
+	values := slices.Clone(c.Mark)
 	for _, r := range c.Rows {
 		for _, d := range r.Dots {
 			values = append(values, d.X)
-			if d.Low < d.High && c.X.usable(d.Low) && c.X.usable(d.High) {
+			if c.X.spans(d.Low, d.High) {
 				values = append(values, d.Low, d.High)
 			}
 		}
@@ -166,7 +165,7 @@ func (f *Figure) row(r Row, b box, x scale) {
 			continue
 		}
 		at := middle + 5*min(max(d.Up, -1), 1)
-		if d.Low < d.High && x.axis.usable(d.Low) && x.axis.usable(d.High) {
+		if x.axis.spans(d.Low, d.High) {
 			f.whisker(d.Role, Point{x.place(d.Low), at}, Point{x.place(d.High), at})
 		}
 		f.add(Marker{At: Point{x.place(d.X), at}, Shape: d.Shape, Size: 3.8, Role: d.Role, Hollow: d.Hollow, Hover: d.Hover})
