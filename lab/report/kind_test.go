@@ -1,6 +1,7 @@
 package report
 
 import (
+	"testing"
 	"weir/lab/report/format"
 	"weir/lab/report/reporttest"
 	"weir/lab/result"
@@ -51,3 +52,13 @@ func digestOf(r *result.Results) *Digest { return NewDigest(r, plain{}) }
 // runs are the runs of the tests.
 var runs = map[string]func() *result.Results{"full": reporttest.Full, "quick": reporttest.Quick, "published": reporttest.Published,
 	"empty": func() *result.Results { return &result.Results{Version: result.Version} }}
+
+// markdownOf returns the report of r as Markdown.
+func markdownOf(t *testing.T, r *result.Results) string {
+	t.Helper()
+	text, err := documentOf(digestOf(r)).markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
