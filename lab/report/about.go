@@ -140,12 +140,9 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
+// joinInts is a list of numbers: "0, 1".
 func joinInts(v []int) string {
-	s := make([]string, len(v))
-	for i, n := range v {
-		s[i] = fmt.Sprint(n)
-	}
-	return strings.Join(s, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", ")
 }
 
 // LimitationsSection lists the limits of the figures; work compares the subjects' work with that of
@@ -162,11 +159,9 @@ func (d *Digest) LimitationsSection(work string) Section {
 
 // CommandSection holds the command that repeats the run.
 func (d *Digest) CommandSection() Section {
-	s := Section{ID: "repeat", Title: "How to repeat this run", How: "The exact command with its seed. The trials run in the same order; the figures differ by noise."}
+	command := Block{Code: d.Command}
 	if d.Command == "" {
-		s.Blocks = []Block{Paragraph("The command was not recorded.")}
-		return s
+		command = Paragraph("The command was not recorded.")
 	}
-	s.Blocks = []Block{{Code: d.Command}}
-	return s
+	return Section{ID: "repeat", Title: "How to repeat this run", How: "The exact command with its seed. The trials run in the same order; the figures differ by noise.", Blocks: []Block{command}}
 }

@@ -197,23 +197,22 @@ func (g *Group) allCells() []*Cell {
 
 // estimate computes the cell's estimates. The CPU of a subject elsewhere is unknown.
 func (c *Cell) estimate(elsewhere bool, windowMS float64) {
-	of := func(f func(*result.Trial) float64) Estimate { return EstimateOf(c.Trials, f) }
-	none := func(*result.Trial) float64 { return math.NaN() }
-	percent, perMessage := func(t *result.Trial) float64 { return t.CPUPercentMean }, func(t *result.Trial) float64 { return t.CPUUSPerMessage }
-	cold := func(t *result.Trial) float64 {
+	c.load = EstimateOf(c.Trials, func(t *result.Trial) float64 { return t.LoadUSPerMsg })
+	c.machine = EstimateOf(c.Trials, func(t *result.Trial) float64 { return t.MachineUSPerMsg })
+	own := c.Trials
+	if elsewhere {
+		own = nil
+	}
+	c.Percent = EstimateOf(own, func(t *result.Trial) float64 { return t.CPUPercentMean })
+	c.PerMessage = EstimateOf(own, func(t *result.Trial) float64 { return t.CPUUSPerMessage })
+	c.cold = EstimateOf(own, func(t *result.Trial) float64 {
 		if t.ColdUSPerMsg <= 0 {
 			return math.NaN()
 		}
 		return t.ColdUSPerMsg
-	}
-	c.Spread = stat.PoolCV(compare.SampledTrials(c.Trials), windowMS)
-	if elsewhere {
-		percent, perMessage, cold, c.Spread = none, none, none, stat.PoolCV(nil, windowMS)
-	}
-	c.Percent, c.PerMessage, c.cold = of(percent), of(perMessage), of(cold)
+	})
+	c.Spread = stat.PoolCV(compare.SampledTrials(own), windowMS)
 	c.CV = estimateSpread(c.Spread, len(c.Trials))
-	c.load = of(func(t *result.Trial) float64 { return t.LoadUSPerMsg })
-	c.machine = of(func(t *result.Trial) float64 { return t.MachineUSPerMsg })
 }
 
 // FormatCV formats the coefficient of variation with its degrees of freedom: "0.046 (12)", or "too
