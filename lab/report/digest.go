@@ -132,6 +132,11 @@ func (g *Group) Measured() []*Cell {
 	return selected(g.Cells, func(c *Cell) bool { return len(c.Trials) > 0 })
 }
 
+// MeasuredCell returns the cell of a subject with an accepted trial; nil: none.
+func (g *Group) MeasuredCell(subject string) *Cell {
+	return find(g.Measured(), func(c *Cell) bool { return c.Subject == subject })
+}
+
 // Sibling returns the first other group with the connections and the pattern of g whose load is
 // alike; nil: none. The names of the loads that alike compares are equal.
 func (d *Digest) Sibling(g *Group, alike func(own, other result.Load) bool) *Group {

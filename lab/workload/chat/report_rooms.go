@@ -35,7 +35,7 @@ func (d digest) roomsTable() *report.Table {
 	for _, g := range d.Groups {
 		add := func(head string, of func(*report.Cell) string) {
 			t.InsertColumn(len(t.Head), head, 'r', func(row int) string {
-				if c := g.Cell(d.Names[row]); c != nil && len(c.Trials) > 0 {
+				if c := g.MeasuredCell(d.Names[row]); c != nil {
 					return of(c)
 				}
 				return format.Absent
@@ -81,7 +81,7 @@ func (d digest) perIdle(g *report.Group, c *report.Cell, idle int) float64 {
 		own.Idle = 0
 		return own == other
 	})
-	if base == nil || base.Cell(c.Subject) == nil || len(base.Cell(c.Subject).Trials) == 0 {
+	if base == nil || base.Cell(c.Subject) == nil {
 		return math.NaN()
 	}
 	kb := func(t *result.Trial) float64 { return float64(t.Memory.PSSKB) }

@@ -3,6 +3,7 @@ package http
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func (d digest) acrossRates(groups []*report.Group, caption string, say func(*re
 		row, says := []string{subject}, false
 		for _, g := range groups {
 			cell := format.Absent
-			if c := g.Cell(subject); c != nil && len(c.Trials) > 0 {
+			if c := g.MeasuredCell(subject); c != nil {
 				cell = cmp.Or(say(c), format.Absent)
 			}
 			row, says = append(row, cell), says || cell != format.Absent
@@ -99,19 +100,18 @@ func (d digest) acrossRates(groups []*report.Group, caption string, say func(*re
 }
 
 // highestRateHeld returns the highest rate up to which a subject answered nearly all requests (0:
-// none), and whether it failed at a higher one.
-func (d digest) highestRateHeld(groups []*report.Group, subject string) (rate float64, gaveOut bool) {
+// none), and whether it failed at a higher one. ok is false if it was not measured.
+func (d digest) highestRateHeld(groups []*report.Group, subject string) (rate float64, gaveOut, ok bool) {
 	for _, g := range groups {
-		c := g.Cell(subject)
-		if c == nil || len(c.Trials) == 0 {
-			continue
+		c := g.MeasuredCell(subject)
+		if c != nil && !(answered(c) >= nearlyAll) {
+			return rate, true, true
 		}
-		if !(answered(c) >= nearlyAll) {
-			return rate, true
+		if c != nil {
+			rate, ok = d.attempted(g), true
 		}
-		rate = d.attempted(g)
 	}
-	return rate, false
+	return rate, false, ok
 }
 
 // heldSentence states the rate up to which each subject kept up.
@@ -119,32 +119,31 @@ func (d digest) heldSentence(groups []*report.Group) string {
 	gave, rest := map[float64][]string{}, map[float64][]string{}
 	all := 0
 	for _, subject := range d.Names {
-		if !slices.ContainsFunc(groups, func(g *report.Group) bool { c := g.Cell(subject); return c != nil && len(c.Trials) > 0 }) {
+		switch rate, gaveOut, ok := d.highestRateHeld(groups, subject); {
+		case !ok:
 			continue
+		case gaveOut:
+			gave[rate] = append(gave[rate], subject)
+		default:
+			rest[rate] = append(rest[rate], subject)
 		}
 		all++
-		into := rest
-		rate, gaveOut := d.highestRateHeld(groups, subject)
-		if gaveOut {
-			into = gave
-		}
-		into[rate] = append(into[rate], subject)
 	}
 	if all == 0 {
 		return "No trial at these rates was accepted."
 	}
 	var said []string
-	for _, rate := range sortedKeys(gave) {
+	for _, rate := range slices.Sorted(maps.Keys(gave)) {
 		what := "not even at the lowest rate"
 		if rate > 0 {
 			what = "up to " + format.Short(rate) + "/s"
 		}
 		said = append(said, "by "+someOf(gave[rate], all)+" "+what)
 	}
-	for _, rate := range sortedKeys(rest) {
+	for _, rate := range slices.Sorted(maps.Keys(rest)) {
 		said = append(said, "by "+someOf(rest[rate], all)+" up to "+format.Short(rate)+"/s, the highest rate tried")
 	}
-	return fmt.Sprintf("%s of the requests were answered %s.", percentWhole(nearlyAll), strings.Join(said, "; "))
+	return fmt.Sprintf("%s %% of the requests were answered %s.", format.Short(100*nearlyAll), strings.Join(said, "; "))
 }
 
 // someOf lists up to three of all servers by name.
@@ -157,17 +156,6 @@ func someOf(names []string, all int) string {
 	}
 	return format.List(names)
 }
-
-func sortedKeys(m map[float64][]string) []float64 {
-	var keys []float64
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func percentWhole(v float64) string { return format.Short(100*v) + " %" }
 
 func (d digest) sweepFigures(groups []*report.Group) []*figure.Figure {
 	var rates []float64

@@ -44,7 +44,7 @@ func (d digest) filtered(subject string) []variant {
 		if n == 0 || base == nil {
 			continue
 		}
-		if with, none := g.Cell(subject), base.Cell(subject); with != nil && none != nil && len(with.Trials) > 0 && len(none.Trials) > 0 {
+		if with, none := g.MeasuredCell(subject), base.MeasuredCell(subject); with != nil && none != nil {
 			out = append(out, variant{n, with, none})
 		}
 	}

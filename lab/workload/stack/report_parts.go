@@ -26,8 +26,8 @@ func (d digest) coresSection() report.Section {
 		}
 		f, _ := mainOf(o)
 		for _, c := range d.inOrder(g) {
-			onAll := whole.Cell(c.Subject)
-			if onAll == nil || len(onAll.Trials) == 0 || len(c.Trials) == 0 {
+			onAll := whole.MeasuredCell(c.Subject)
+			if onAll == nil || len(c.Trials) == 0 {
 				continue
 			}
 			one, all := report.EstimateOf(c.Trials, f.of).Mean, report.EstimateOf(onAll.Trials, f.of).Mean
@@ -141,7 +141,7 @@ func (d digest) paperSection() report.Section {
 // paperFigure is the figure of a subject under the first load of the row's operation.
 func (d digest) paperFigure(subject string, p paperRow) string {
 	for _, g := range d.Groups {
-		if c := g.Cell(subject); g.Connections == p.clients && p.is(d.LoadOf(g.Load).Operation) && c != nil && len(c.Trials) > 0 {
+		if c := g.MeasuredCell(subject); g.Connections == p.clients && p.is(d.LoadOf(g.Load).Operation) && c != nil {
 			return format.Sig(report.EstimateOf(c.Trials, func(t *result.Trial) float64 { return p.here(stackOf(t)) }).Mean)
 		}
 	}
