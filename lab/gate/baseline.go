@@ -78,6 +78,13 @@ func parseBaseline(file string, text []byte) (*Baseline, error) {
 	if len(b.Blocks) < MinBlocks {
 		return nil, fmt.Errorf("gate: the baseline %s has %d blocks, and a comparison needs %d: write it again with --write-baseline", file, len(b.Blocks), MinBlocks)
 	}
+	for i, figures := range b.Blocks {
+		for name, v := range figures {
+			if !(v > 0) {
+				return nil, fmt.Errorf("gate: %s is damaged: block %d has the %s %v: write it again with --write-baseline", file, i+1, name, v)
+			}
+		}
+	}
 	return &b, nil
 }
 
