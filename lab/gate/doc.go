@@ -2,8 +2,8 @@
 // continuous integration.
 //
 // Run takes two versions, BASE and HEAD: revisions of a git repository, folders, or subject.toml
-// files. It builds both, and runs them alternately on this machine, in palindromic blocks of the lab
-// (package lab). After each block the decision procedure of lab/stat/sequential gets the block's
+// files. It builds both, and runs them alternately on this machine, in palindromic blocks of
+// package lab. After each block the decision procedure of lab/stat/sequential gets the block's
 // ratio HEAD/BASE of each metric. The gate ends when each judged metric is decided, or when the
 // budget is used.
 //
@@ -26,8 +26,8 @@
 // # Baselines
 //
 // A Baseline is a file of the block figures of one version. A later gate compares its own blocks
-// with those, one to one. The versions are not interleaved then, and a change of the machine's speed
-// in between counts as a difference between them.
+// with those, one to one. The versions are not interleaved then, and a change of the machine's
+// speed in between counts as a difference between them.
 //
 // # Limitations
 //

@@ -112,7 +112,7 @@ func (g *run) options() lab.Options {
 	}
 }
 
-// afterBlock gives the newest block to the flow.
+// afterBlock gives the newest block to the flow. It reports whether to stop.
 func (g *run) afterBlock(r *result.Results) (stop bool) {
 	if len(r.Trials) == 0 {
 		return false

@@ -17,7 +17,8 @@ import (
 	"weir/lab/result"
 )
 
-// server is an echo server that computes for some microseconds per message, and sleeps before it listens.
+// server is an echo server that computes for some microseconds per message, and sleeps for some
+// milliseconds before it listens.
 const server = `package main
 
 import (
