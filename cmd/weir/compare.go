@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"weir/lab"
 	"weir/lab/compare"
 	"weir/lab/result"
 )
@@ -38,11 +39,12 @@ func (c *compareCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	found, err := compare.RunsAgainst(a, b, c.Reference)
+	kind := lab.ReportKind(a.Plan.Workload).Compare()
+	found, err := kind.Runs(a, b, c.Reference)
 	if err != nil {
 		return fmt.Errorf("cannot compare %s (A) with %s (B): %w", c.A, c.B, err)
 	}
-	if err := c.print(t, a, b, found); err != nil {
+	if err := c.print(t, kind, a, b, found); err != nil {
 		return err
 	}
 	return secondCosts(found)
@@ -68,9 +70,9 @@ func secondCosts(found []result.Comparison) error {
 }
 
 // print writes the comparisons as text or as JSON.
-func (c *compareCmd) print(t *terminal, a, b *result.Results, found []result.Comparison) error {
+func (c *compareCmd) print(t *terminal, kind compare.Kind, a, b *result.Results, found []result.Comparison) error {
 	if !c.JSON {
-		return compare.WriteRuns(t.out, c.A, c.B, a, b, found)
+		return kind.WriteRuns(t.out, c.A, c.B, a, b, found)
 	}
 	return t.json(struct {
 		A           string              `json:"a"`

@@ -75,7 +75,7 @@ func (c *streamCmd) config() streamload.Config {
 
 func (c *streamCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Steer {
-		return asUsage(streamload.Steer(ctx, c.config(), os.Stdin, t.out))
+		return asUsage(load.Conduct(ctx, os.Stdin, t.out, c.config(), streamload.Run))
 	}
 	var ev load.Events
 	if t.errTTY {
@@ -106,9 +106,6 @@ func (c *streamCmd) write(w io.Writer, r *streamload.Report) error {
 // writeLive overwrites the terminal's last line.
 func writeLive(w io.Writer, p load.Progress) {
 	fmt.Fprintf(w, "\r\x1b[K%5.1f s  %d sent", p.Elapsed.Seconds(), p.Sent)
-	if p.Echoed > 0 {
-		fmt.Fprintf(w, "  %d echoed", p.Echoed)
-	}
 	fmt.Fprintf(w, "  %d connections  lateness %v", p.Alive, p.Lateness.Round(time.Microsecond))
 }
 

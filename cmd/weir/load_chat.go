@@ -72,7 +72,7 @@ func (c *chatLoadCmd) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	if c.Steer {
-		return asUsage(chatload.Steer(ctx, config, os.Stdin, t.out))
+		return asUsage(load.Conduct(ctx, os.Stdin, t.out, config, chatload.Run))
 	}
 	var ev load.Events
 	if t.errTTY {

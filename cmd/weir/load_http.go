@@ -91,7 +91,7 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 func (c *httpCmd) send(ctx context.Context, t *terminal, config httpload.Config) error {
 	switch {
 	case c.Steer:
-		return httpload.Steer(ctx, config, os.Stdin, t.out)
+		return load.Conduct(ctx, os.Stdin, t.out, config, httpload.Run)
 	case c.Ramp != "":
 		return c.runRamp(ctx, t, config)
 	case c.Knee:

@@ -61,7 +61,7 @@ func (c *stackLoadCmd) config() stackload.Config {
 
 func (c *stackLoadCmd) Run(ctx context.Context, t *terminal) error {
 	if c.Steer {
-		return asUsage(stackload.Steer(ctx, c.config(), os.Stdin, t.out))
+		return asUsage(load.Conduct(ctx, os.Stdin, t.out, c.config(), stackload.Run))
 	}
 	var ev load.Events
 	if t.errTTY {

@@ -8,8 +8,8 @@ import (
 
 	"weir/internal/suggest"
 	"weir/lab"
-	"weir/lab/result"
 	"weir/lab/stat/sequential"
+	"weir/lab/workload"
 )
 
 // Defaults of a gate. A margin of 2.5 % finds a regression of 5 % (docs/adr/0033).
@@ -114,7 +114,7 @@ func (c *Config) confidence() float64 {
 func (c *Config) experiment(left time.Duration) *lab.Experiment {
 	e := *c.Load
 	none := false
-	e.Subjects, e.AAControl, e.TimeLimit = nil, &none, lab.Duration(left)
+	e.Subjects, e.AAControl, e.TimeLimit = nil, &none, workload.Duration(left)
 	e.Blocks, e.BusiestBlocks, e.AllAccounting = sequential.MaxBlocks, 0, false
 	return &e
 }
@@ -122,9 +122,9 @@ func (c *Config) experiment(left time.Duration) *lab.Experiment {
 // load describes the load of the gate, as results do.
 func loadOf(e *lab.Experiment) Load {
 	l := Load{Workload: e.Workload, Connections: e.Connections[0], DurationS: time.Duration(e.Duration).Seconds()}
-	if of := e.Loads[0]; len(of.Connections) > 0 {
-		l.Connections = of.Connections[0]
+	if of := e.Loads[0]; len(of.Shared().Connections) > 0 {
+		l.Connections = of.Shared().Connections[0]
 	}
-	l.Settings = result.Load{Name: e.Loads[0].Name, Rate: e.Loads[0].Rate, Size: e.Loads[0].Size}
+	l.Settings = e.Loads[0].Recorded()
 	return l
 }

@@ -15,6 +15,7 @@ import (
 
 	"weir/lab"
 	"weir/lab/result"
+	"weir/lab/workload"
 )
 
 // server is an echo server that computes for some microseconds per message, and sleeps for some
@@ -146,7 +147,7 @@ func (r repository) gate(base, head Version) Config {
 	if err != nil {
 		r.Fatal(err)
 	}
-	load.Connections, load.Loads[0].Rate, load.Duration = []int{2}, 100, lab.Duration(200*time.Millisecond)
+	load.Connections, load.Loads[0].Shared().Rate, load.Duration = []int{2}, 100, workload.Duration(200*time.Millisecond)
 	return Config{
 		Base: base, Head: head, Load: load, Margin: 1, Confidence: 0.9, Budget: time.Minute, Seed: 1, ServerCPUs: 1,
 		Program:   Program{Build: "go build -o {out}/server .", Run: "{out}/server {addr}"},
@@ -214,14 +215,16 @@ func TestInvalidGatesAreOneError(t *testing.T) {
 		{"no way to run it", func(c *Config) { c.Program = Program{} }, "--subject"},
 		{"no such subject.toml", func(c *Config) { c.Program = Program{Subject: "subject.toml"} }, "fast has no subject.toml"},
 		{"an absolute subject.toml", func(c *Config) { c.Program = Program{Subject: "/subject.toml"} }, "absolute path"},
-		{"no address", func(c *Config) { c.Program.Run = "{out}/server" }, "neither {addr} nor {port}"},
 		{"an open quote", func(c *Config) { c.Program.Run = "'{out}/server {addr}" }, "open quote"},
 		{"a build that fails", func(c *Config) { c.Program.Build = "echo no compiler; exit 3" }, "no compiler"},
 		{"a server that exits", func(c *Config) { c.Program.Run = "sh -c 'echo no luck >&2; exit 3' {addr}" }, "no luck"},
 		{"no such program", func(c *Config) { c.Program.Run = "./server {addr}" }, "does not exist"},
 		{"no such metric", func(c *Config) { c.Metrics = []string{"cpus"} }, `did you mean "cpu"`},
 		{"a metric twice", func(c *Config) { c.Metrics = []string{"cpu", "cpu"} }, "given twice"},
-		{"two loads", func(c *Config) { c.Load.Loads = append(c.Load.Loads, c.Load.Loads[0]); c.Load.Loads[1].Name = "b" }, "a gate has one"},
+		{"two loads", func(c *Config) {
+			c.Load.Loads = append(c.Load.Loads, c.Load.Loads[0].Clone())
+			c.Load.Loads[1].Shared().Name = "b"
+		}, "a gate has one"},
 		{"many connections", func(c *Config) { c.Load.Connections = []int{1, 2} }, "a gate has one"},
 		{"no margin", func(c *Config) { c.Margin = 0 }, "margin"},
 		{"no confidence", func(c *Config) { c.Confidence = 1 }, "confidence"},

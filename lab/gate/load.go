@@ -63,8 +63,8 @@ func oneCell(e *lab.Experiment) error {
 		return err
 	}
 	connections := e.Connections
-	if len(e.Loads) == 1 && len(e.Loads[0].Connections) > 0 {
-		connections = e.Loads[0].Connections
+	if len(e.Loads) == 1 && len(e.Loads[0].Shared().Connections) > 0 {
+		connections = e.Loads[0].Shared().Connections
 	}
 	for what, n := range map[string]int{"loads": len(e.Loads), "numbers of connections": len(connections), "patterns": len(e.Patterns)} {
 		if n != 1 {

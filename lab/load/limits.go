@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"time"
 
@@ -45,6 +46,11 @@ func (u UsageError) Error() string { return "load: " + string(u) }
 
 // Is reports whether target is ErrUsage.
 func (u UsageError) Is(target error) bool { return target == ErrUsage }
+
+// NeedsLinux returns the error of a generator on a system that it does not support.
+func NeedsLinux() error {
+	return fmt.Errorf("load: the generator needs Linux, and this is %s: run it on a Linux machine with this machine's address as the target", runtime.GOOS)
+}
 
 // CheckTarget returns an error that says in one sentence why target is not the address of a server,
 // HOST:PORT.

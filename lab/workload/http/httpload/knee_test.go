@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/lab/load"
 	"weir/lab/result"
 )
 
@@ -60,7 +61,7 @@ func TestSearchToleratesDisturbance(t *testing.T) {
 }
 
 func TestVerdictNamesTheLimitThatAStepExceeded(t *testing.T) {
-	good := Report{Rate: 100, Offered: 1000, Messages: 970, Failed: 10, MessageRate: 97, OfferedRate: 100, LatencyUS: result.Percentiles{P99: 5000}}
+	good := Report{Rate: 100, Report: load.Report{Offered: 1000, Messages: 970, Failed: 10, MessageRate: 97, OfferedRate: 100, LatencyUS: result.Percentiles{P99: 5000}}}
 	for want, change := range map[string]func(*Report){
 		"":                                  func(*Report) {},
 		generatorLate:                       func(r *Report) { r.LatenessUS.P99 = 2600 },
