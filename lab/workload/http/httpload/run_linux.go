@@ -26,7 +26,8 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	tlsConfig := c.tlsConfig()
-	server, secured, want, err := probeServer(ctx, c, tlsConfig)
+	requests := c.prepare()
+	server, secured, err := probeServer(ctx, c, tlsConfig, requests)
 	if err != nil {
 		return Report{}, err
 	}
@@ -37,7 +38,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	}
 	defer s.Poll.Close()
 	s.Server = server
-	l := newLoop(c, s, tlsConfig, want)
+	l := newLoop(c, s, tlsConfig, requests)
 	defer l.close()
 	before := c.Connections
 	if c.Close {
