@@ -53,7 +53,7 @@ func (l *loop) report(secured *TLSReport) Report {
 	if !l.open {
 		l.Offered, l.Answered, l.Latency = l.attempted, l.Messages, l.totals
 	}
-	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
+	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), TimeoutNS: int64(l.timeout()),
 		Report: l.State.Report(), Attempted: l.attempted, Unfinished: l.unfinished(), BodyBytes: l.bodyBytes, Encoded: l.encoded, Opened: l.opened,
 		LatencyMeanUS: l.Latency.MeanUS(), ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
 	if l.open {
