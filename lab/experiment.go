@@ -291,6 +291,18 @@ func (e *Experiment) kind() kind {
 	return k
 }
 
+// unit returns the word for a message in progress.
+func (e *Experiment) unit() string {
+	one, _ := e.kind().Report().Units()
+	return one
+}
+
+// units returns the plural of unit.
+func (e *Experiment) units() string {
+	_, many := e.kind().Report().Units()
+	return many
+}
+
 // patterns returns the arrival patterns of the experiment's loads, and whether they determine them.
 // Otherwise they are a choice, and each load comes in each chosen one.
 func (e *Experiment) patterns() (all []string, byLoads bool) {

@@ -221,3 +221,14 @@ func TestExperimentsWithWebServersHaveEveryModelOfTheEngine(t *testing.T) {
 		t.Error("got no subject that runs the engine http1, want one for each of its models")
 	}
 }
+
+// TestEveryNameOfAWorkloadHasOne: a subject.toml may name each workload, and no other.
+func TestEveryNameOfAWorkloadHasOne(t *testing.T) {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	if !slices.Equal(names, subject.Workloads) {
+		t.Errorf("got the workloads %q, want those of subjects, %q", names, subject.Workloads)
+	}
+}

@@ -151,7 +151,7 @@ func (r *Runner) checkPortability(ctx context.Context) {
 		return
 	}
 	r.removeNote("portability", "")
-	found, err := portability.Run(ctx, r.options.Root, portability.Options{Doing: func(what string) {
+	found, err := portability.Run(ctx, r.options.Root, portability.Options{Kinds: ContractKinds(), Doing: func(what string) {
 		r.progress(Progress{Phase: "testing", What: what, CPU: noCPU})
 	}})
 	if err != nil && !errors.Is(err, context.Canceled) {

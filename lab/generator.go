@@ -16,7 +16,6 @@ import (
 	"weir/lab/load"
 	"weir/lab/sample"
 	"weir/lab/workload"
-	"weir/lab/workload/stream/streamload"
 )
 
 // generator is a running load generator. It is a separate process so that its CPU is accounted for
@@ -149,7 +148,7 @@ func (g *generator) sendCommand(command string) error {
 }
 
 // report returns the generator's final report: the figures of all loads, and the whole.
-func (g *generator) report(ctx context.Context) (r streamload.Report, text json.RawMessage, err error) {
+func (g *generator) report(ctx context.Context) (r load.Report, text json.RawMessage, err error) {
 	ev, err := g.awaitEvent(ctx, "report", 30*time.Second)
 	if err == nil {
 		err = json.Unmarshal(ev.Report, &r)

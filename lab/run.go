@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"weir/lab/compare"
 	"weir/lab/internal/network"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/subject"
 	"weir/lab/workload"
 )
 
@@ -22,15 +23,26 @@ type Options struct {
 	Root         string   // of the project; its subjects/ holds the subjects
 	Required     []string // names of subjects that must take part
 	SubjectFiles []string // further subject.toml files, whose subjects must take part
-	Targets      []string // HOST:PORT of servers that already run
-	Seed         uint64
-	ServerCPUs   int      // number of cores for the subject, 1 or more
-	Namespace    bool     // put the two ends into network namespaces of their own
-	Quick        bool     // recorded in the plan
-	CountEvents  bool     // after the trials, count system calls and switches
-	Generator    []string // the command line of weir load
-	Command      string   // the command line that repeats the run
-	Weir         string   // the version of the lab
+	// further subjects as NAME=COMMAND or NAME:PORT=COMMAND, which must take part; see
+	// subject.ParseGiven
+	SubjectCommands []string
+	Dir             string   // absolute path of the folder in which SubjectCommands run
+	Targets         []string // servers that already run: HOST:PORT, or NAME=http://HOST:PORT
+	Seed            uint64
+	ServerCPUs      int      // number of cores for the subject, 1 or more
+	Namespace       bool     // put the two ends into network namespaces of their own
+	Quick           bool     // recorded in the plan
+	CountEvents     bool     // after the trials, count system calls and switches
+	Generator       []string // the command line of weir load
+	Command         string   // the command line that repeats the run
+	Weir            string   // the version of the lab
+
+	// further subjects, which must take part; a resumed run does not have them
+	Subjects []*subject.Subject `json:"-"`
+	Attempts int                // limit on the trials of a place; 0: maxAttempts
+	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
+	// returns whether to stop. nil: run the whole plan.
+	AfterBlock func(*result.Results) (stop bool) `json:"-"`
 }
 
 // A Runner executes one run. It belongs to one goroutine.
@@ -191,6 +203,9 @@ func (r *Runner) Close() error {
 	return err
 }
 
+// Machine describes the machine of the run.
+func (r *Runner) Machine() result.Machine { return r.results.Machine }
+
 // Run runs the remaining trials, compares the subjects, and writes results.json. If ctx is
 // cancelled or a subject fails, it stops early, and the finished trials are stored and compared:
 // the results are valid even with an error.
@@ -211,7 +226,7 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	if err == nil {
 		r.results.Finished = time.Now()
 	}
-	r.results.Comparisons = append(r.results.Comparisons[:0], compare.All(r.results)...)
+	r.results.Comparisons = append(r.results.Comparisons[:0], r.experiment.kind().Report().Compare().All(r.results)...)
 	return r.results, errors.Join(err, r.store.save(r.results))
 }
 
@@ -244,6 +259,9 @@ func (r *Runner) runTrials(ctx context.Context) error {
 			}
 			r.placesDone++
 		}
+		if r.options.AfterBlock != nil && r.options.AfterBlock(r.results) {
+			return nil
+		}
 	}
 	return nil
 }
@@ -263,7 +281,7 @@ func fitsTime(limit, spent time.Duration, ran, more int) bool {
 // runPlace runs trials of a place until one is final. A rejected trial is retried only while that
 // leaves enough time for the remaining places, which have had no trial yet.
 func (r *Runner) runPlace(ctx context.Context, p Place, toCome int) error {
-	for attempt := r.attempts(p) + 1; attempt <= maxAttempts; attempt++ {
+	for attempt := r.attempts(p) + 1; attempt <= cmp.Or(r.options.Attempts, maxAttempts); attempt++ {
 		r.progress(r.progressFor(p))
 		t, err := r.trial(ctx, p, r.loadNamed(p.Load), nil)
 		if err != nil {
@@ -318,7 +336,7 @@ func (r *Runner) progressFor(p Place) Progress {
 	if r.saturation != nil {
 		return r.saturation.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.kind().Traits().Unit}
+	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.unit()}
 	for i := range r.results.Trials {
 		if t := &r.results.Trials[i]; !t.Accepted && len(t.FailedBecause) == 0 {
 			s.Rejected++

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/workload"
-	"weir/lab/workload/stream/streamload"
 )
 
 const sampleEvery = 50 * time.Millisecond
@@ -147,6 +147,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running,
 	s.Errors = report.Errors
 	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.SharedCores, report.Errors, r.coresFor(s.Process != nil)
 	judgeTrial(r.workload, t, seen.evidence)
+	t.Limit = limitOf(t, seen.evidence)
 	return nil
 }
 
@@ -176,10 +177,10 @@ func (r *Runner) window(ctx context.Context, g *generator, s *workload.Running, 
 }
 
 // fillLoad copies the figures of the generator's report.
-func fillLoad(t *result.Trial, g streamload.Report) {
+func fillLoad(t *result.Trial, g load.Report) {
 	t.Messages, t.Bytes, t.OfferedRate, t.AchievedRatio, t.Behind = g.Messages, g.Bytes, g.OfferedRate, g.AchievedRatio, g.Behind
 	t.LatenessUS, t.GapUS, t.LatencyUS, t.SpreadUS = g.LatenessUS, g.GapUS, g.LatencyUS, g.SpreadUS
-	t.WindowS = time.Duration(g.WindowNS).Seconds()
+	t.LatencyMeanUS, t.WindowS = g.LatencyMeanUS, time.Duration(g.WindowNS).Seconds()
 	if t.Messages > 0 {
 		t.LoadUSPerMsg = us(time.Duration(g.CPUNS)) / float64(t.Messages)
 	}

@@ -175,7 +175,7 @@ func (r *Runner) warnOfWarmUps() {
 		return
 	}
 	r.progress(Progress{Phase: "warm-ups:", CPU: -1, What: fmt.Sprintf("they take longer than what is measured: %s asks for %d %s, which on %s take %v a trial",
-		whose.Subject, r.subjects[whose.Subject].WarmMessages, r.experiment.kind().Traits().Units, connections(whose.Connections), longest.Round(time.Second))})
+		whose.Subject, r.subjects[whose.Subject].WarmMessages, r.experiment.units(), connections(whose.Connections), longest.Round(time.Second))})
 }
 
 func connections(n int) string {

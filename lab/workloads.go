@@ -9,6 +9,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"weir/lab/contract"
+	"weir/lab/report"
 	"weir/lab/workload"
 	"weir/lab/workload/chat"
 	"weir/lab/workload/http"
@@ -40,6 +42,7 @@ var kinds = []kind{
 	{http.Page, http.Workload{}, loadsOf[http.Load]{}},
 	{http.Files, http.Workload{}, loadsOf[http.Load]{}},
 	{http.Proxy, http.Workload{}, loadsOf[http.Load]{}},
+	{http.Requests, http.Workload{}, loadsOf[http.Load]{}},
 	{"chat", chat.Workload{}, loadsOf[chat.Load]{}},
 	{"stack", stack.Workload{}, loadsOf[stack.Load]{}},
 }
@@ -52,6 +55,26 @@ func kindNamed(name string) (kind, error) {
 		}
 	}
 	return kind{}, fmt.Errorf("workload: must be %s", kindNames("or"))
+}
+
+// ReportKind returns what reports and comparisons need to know of a workload: that of streams for an
+// unknown one, as another version's results may have.
+func ReportKind(workload string) report.Kind {
+	k, err := kindNamed(workload)
+	if err != nil {
+		k = kinds[0]
+	}
+	return k.Report()
+}
+
+// ContractKinds returns the contracts of all workloads, for contract.Run.
+func ContractKinds() (all []contract.Kind) {
+	for _, k := range kinds {
+		if c := k.Contract(); c.Workloads[0] == k.name { // one contract is for several workloads
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // kindNames lists the workloads as a phrase: "sink, echo or chat".

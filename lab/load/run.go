@@ -31,8 +31,7 @@ type Progress struct {
 	// complete messages, including those of short connections; of requests, those answered
 	// completely and correctly
 	Sent      int64
-	Failed    int64 // of requests; 0 for other loads, which count failures at the end
-	Echoed    int64
+	Failed    int64         // of requests; 0 for other loads, which count failures at the end
 	Alive     int           // sending connections that are not lost
 	Lateness  time.Duration // the maximum since the last Progress
 	Measuring bool          // the window has started

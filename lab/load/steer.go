@@ -23,9 +23,8 @@ type event struct {
 	Report any   `json:"report,omitempty"`
 }
 
-// Conduct runs a load under the control of another program. The function run offers the load as Run
-// does, with the given events and commands, and returns its report. Conduct writes events to out,
-// one JSON object per line:
+// Conduct runs a load under the control of another program. The function run is a generator's Run,
+// and c its configuration. Conduct writes events to out, one JSON object per line:
 //
 //	{"event":"connected","at_ns":N}   every connection is open
 //	{"event":"sending","at_ns":N}     the first message is due at N; the load now warms up
@@ -38,7 +37,7 @@ type event struct {
 // "stop" ends the run and cuts a window short. The end of in stops the run too, but only after a
 // started window. Anything else is an error. One goroutine reads in until it ends or the run does:
 // a caller that continues afterwards must close in.
-func Conduct(ctx context.Context, in io.Reader, out io.Writer, run func(context.Context, Events) (report any, err error)) error {
+func Conduct[C, R any](ctx context.Context, in io.Reader, out io.Writer, c C, run func(context.Context, C, Events) (R, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// reading goroutine -> Run; unbuffered; closed by the reading goroutine
@@ -53,7 +52,7 @@ func Conduct(ctx context.Context, in io.Reader, out io.Writer, run func(context.
 	var failed error
 	tell := func(e event) { failed = errors.Join(failed, lines.Encode(e)) }
 	at := func(name string) func(int64) { return func(at int64) { tell(event{Event: name, AtNS: at}) } }
-	report, err := run(ctx, Events{
+	report, err := run(ctx, c, Events{
 		Connected: at("connected"), Sending: at("sending"), Measuring: at("measuring"), Measured: at("measured"),
 		Every: progressEvery, Commands: commands,
 		Progress: func(p Progress) {

@@ -27,7 +27,7 @@ var columns = [][2]string{
 	{"churn_duration_us_p50", "Churn.DurationUS.P50"}, {"churn_duration_us_p99", "Churn.DurationUS.P99"},
 	{"latency_us_p50", "LatencyUS.P50"}, {"latency_us_p99", "LatencyUS.P99"}, {"latency_us_p999", "LatencyUS.P999"},
 	{"requests_attempted", "HTTP.Attempted"}, {"requests_answered", "HTTP.Answered"}, {"requests_failed", "HTTP.Failed"}, {"body_bytes", "HTTP.BodyBytes"},
-	{"load_run_queue_ratio", "LoadRunQueue"}, {"window_s", "WindowS"},
+	{"load_run_queue_ratio", "LoadRunQueue"}, {"run_queue_ratio", "RunQueueRatio"}, {"limit", "Limit"}, {"window_s", "WindowS"},
 	{"peak_rss_kb", "Memory.PeakRSSKB"}, {"pss_kb", "Memory.PSSKB"}, {"processes", "Memory.Processes"}, {"threads", "Memory.Threads"},
 	{"voluntary_switches", "Switches.Voluntary"}, {"involuntary_switches", "Switches.Involuntary"},
 	{"accepted", "Accepted"}, {"refused_because", "RejectedBecause"}, {"failed_because", "FailedBecause"}, {"ended_badly", "StopFailure"},

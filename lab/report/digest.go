@@ -57,17 +57,17 @@ func NewDigest(r *result.Results, k Kind) *Digest {
 		d.addTrial(&r.Trials[i])
 	}
 	d.sortGroups()
-	d.Comparisons = comparisons(r)
+	d.Comparisons = comparisons(r, k)
 	return d
 }
 
 // comparisons returns the comparisons that have pairs. Low and High are replaced with the corrected
 // interval of the verdict. Older results lack that interval and have other statistics: their
 // comparisons are computed again from the trials.
-func comparisons(r *result.Results) []result.Comparison {
+func comparisons(r *result.Results, k Kind) []result.Comparison {
 	all := r.Comparisons
 	if slices.ContainsFunc(all, func(c result.Comparison) bool { return c.High > 0 && c.VerdictHigh == 0 }) {
-		all = compare.All(r)
+		all = k.Compare().All(r)
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(c result.Comparison) bool { return c.Pairs == 0 })
 	for i := range all {

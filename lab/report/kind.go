@@ -1,6 +1,7 @@
 package report
 
 import (
+	"weir/lab/compare"
 	"weir/lab/report/figure"
 	"weir/lab/result"
 )
@@ -11,6 +12,8 @@ type Kind interface {
 	Units() (one, many string)
 	// Describe describes a load: "125 messages/s of 1,000 bytes per connection".
 	Describe(l result.Load) string
+	// Compare returns what comparisons of subjects and of runs need to know.
+	Compare() compare.Kind
 	// Caption identifies a group for readers: "64 connections, staggered".
 	Caption(d *Digest, g *Group) string
 	// Busiest returns the groups that figures and sentences on one load use. There is a trial.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"testing"
+	"weir/lab/compare"
 	"weir/lab/report/format"
 	"weir/lab/report/reporttest"
 	"weir/lab/result"
@@ -11,6 +12,8 @@ import (
 type plain struct{}
 
 func (plain) Units() (one, many string) { return "message", "messages" }
+
+func (plain) Compare() compare.Kind { return compare.Kind{Units: plain{}.Units, Short: "msg"} }
 
 func (plain) Describe(l result.Load) string { return "the load " + l.Name }
 

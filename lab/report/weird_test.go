@@ -45,7 +45,7 @@ func anyResults(t *rapid.T) *result.Results {
 		r.Subjects = append(r.Subjects, result.Subject{Name: n, Paradigm: rapid.SampledFrom([]string{"floor", "event loop", "process per connection"}).Draw(t, "paradigm"),
 			Differs: n, About: n, Elsewhere: rapid.Bool().Draw(t, "elsewhere"), BinaryBytes: rapid.Int64().Draw(t, "bytes")})
 	}
-	r.Comparisons = compare.All(r)
+	r.Comparisons = compare.Kind{}.All(r)
 	others(t, r, names)
 	return r
 }

@@ -56,10 +56,10 @@ func (c *Common) CheckConnections() string {
 // WarmUp implements Load for loads that warm up until they are steady.
 func (c *Common) WarmUp() time.Duration { return 0 }
 
-// Alone implements Load for loads with a generator.
+// Alone implements Load: it reports whether the subject measures itself, which it does not.
 func (c *Common) Alone() bool { return false }
 
-// Meets implements Load for loads that every subject can meet.
+// Meets implements Load: it reports whether a subject can meet the load, which every subject can.
 func (c *Common) Meets(*subject.Subject, bool) bool { return true }
 
 // Needs implements Load for loads that every subject can meet.

@@ -32,8 +32,8 @@ type Running struct {
 	// failures that the generator found, by kind; set after the measured window
 	Errors map[string]int64
 
-	// Collector returns a report of the subject's garbage collector, nil if it has none to give; nil
-	// for subjects that never have.
+	// returns a report of the subject's garbage collector, nil if it has none to give; nil for
+	// subjects that never have
 	Collector func(context.Context) *result.RuntimeStats
 	Own       any          // what the workload's Fill needs of the start
 	Release   func() error // frees what the subject used, after its end; nil: nothing
@@ -102,7 +102,7 @@ type Servers struct{ Site *Site }
 // StartServer starts a server with the parameters of a load. Its address, port and workload are set
 // here.
 func (v Servers) StartServer(ctx context.Context, s *subject.Subject, p subject.Params) (*Running, error) {
-	port, err := v.Site.freePort()
+	port, err := v.Site.portFor(s)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,8 @@ func (v Servers) StartServer(ctx context.Context, s *subject.Subject, p subject.
 		Load: v.Site.Load, SharedCores: v.Site.SharedCores}, nil
 }
 
-// CollectorLog is the environment by which a Go program writes a line to standard error for each garbage collection.
+// CollectorLog is the environment in which a Go program writes a line to standard error for each
+// garbage collection.
 const CollectorLog = "GODEBUG=gctrace=1"
 
 // RunAlone implements Session: every load of servers has a generator.

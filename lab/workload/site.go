@@ -11,6 +11,7 @@ import (
 	"weir/internal/freeport"
 	"weir/lab/internal/network"
 	"weir/lab/sample"
+	"weir/lab/subject"
 )
 
 // A Site is where the trials of a run take place: the cores and the network of each end.
@@ -31,8 +32,8 @@ type Site struct {
 
 // NewSite gives the subject its last serverCPUs cores and the generator the first of the others,
 // loadCPUs at most. If none is left they share cores, and trials are judged by wider limits. With
-// namespaces the two ends are in network namespaces of their own, joined by a veth pair, which needs
-// Linux and root. Close must be called.
+// namespaces the two ends are in network namespaces of their own, joined by a veth pair, which
+// needs Linux and root. Close must be called.
 func NewSite(serverCPUs, loadCPUs int, namespaces bool) (*Site, error) {
 	cores, err := allowedCPUs()
 	if err != nil {
@@ -73,8 +74,12 @@ func (s *Site) InNamespaces() bool { return s.Server.Netns != "" }
 // Close removes the network namespaces.
 func (s *Site) Close() error { return s.close() }
 
-// freePort returns a free port for a subject. A namespace of its own has no other listeners.
-func (s *Site) freePort() (int, error) {
+// portFor returns the port of a subject that has one, or a free port. A namespace of its own has no
+// other listeners.
+func (s *Site) portFor(of *subject.Subject) (int, error) {
+	if of.Port != 0 {
+		return of.Port, nil
+	}
 	if s.InNamespaces() {
 		return 20000, nil
 	}

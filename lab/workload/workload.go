@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"weir/lab/contract"
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/subject"
@@ -18,17 +20,20 @@ type Workload interface {
 	// Open checks that the trials of a run can take place at a site, which it may change, and
 	// prepares what the trials share. The caller closes the Session.
 	Open(ctx context.Context, s *Site, loads []Load) (Session, error)
+	// Report returns what reports and comparisons need to know of the workload.
+	Report() report.Kind
+	// Contract returns the checks that servers of the workload must pass.
+	Contract() contract.Kind
 }
 
 // Traits is what the lab needs to know of a workload.
 type Traits struct {
-	Unit, Units string // the words for a message and for messages
 	// the arrival patterns that an experiment can choose; nil: each load has its own
 	Patterns []string
 	// cores that the generator can use; more than one if it reads in a thread of its own
 	GeneratorCores int
 	// returns the highest rate that the generator offers over the connections, messages a second;
-	// nil: the capacity of subjects cannot be searched, because no answer shows whether they keep up
+	// nil: the capacity of subjects is not searched, because no answer shows that they keep up
 	MaxRate func(connections int) float64
 	// the project's C subjects serve it: their builds by other compilers are tested
 	TestsPortability bool
@@ -65,7 +70,7 @@ type Target struct {
 type Measured struct {
 	Subject *Running
 	Report  json.RawMessage // the generator's
-	// the reports of a subject's garbage collector before and after the window; nil if there are none
+	// the reports of a garbage collector before and after the window; nil if there are none
 	Before, After *result.RuntimeStats
 }
 

@@ -9,10 +9,18 @@ import (
 	"weir/lab/load"
 )
 
-// Run runs the loop in a goroutine of its own, reports its events and executes commands until the
-// loop has ended and its connections are no longer needed. The loop closes State's channels. Run
-// returns an error if the loop failed or ctx ended.
-func Run(ctx context.Context, s *State, ev load.Events, loop func()) error {
+// ErrAllLost is the error of a run whose server closed every connection.
+var ErrAllLost = errors.New("load: every connection was lost before the end")
+
+// Run runs the loop in a goroutine of its own, with the given number of connections and length of
+// the window. It reports the loop's events and executes commands until the loop has ended and its
+// connections are no longer needed. It returns an error if the loop failed or ctx ended.
+func (s *State) Run(ctx context.Context, ev load.Events, l Loop, connections int, window time.Duration) error {
+	return s.Control(ctx, ev, func() { s.run(l, connections, window) })
+}
+
+// Control is Run with any function as the loop. It closes State's channels.
+func (s *State) Control(ctx context.Context, ev load.Events, loop func()) error {
 	c := &controller{State: s, Events: ev}
 	go loop() // until it closes Ended
 	err := c.control(ctx)
@@ -110,6 +118,9 @@ func (c *controller) execute(cmd load.Command, ok bool) {
 		c.Stop.Store(true)
 	case !measuring:
 		from := max(c.Clock.Now()+notice, c.Start.Load())
+		if c.Align != nil {
+			from = c.Align(from)
+		}
 		w.To.Store(from + int64(cmd.Measure))
 		w.From.Store(from)
 		time.Sleep(time.Duration(from - c.Clock.Now()))

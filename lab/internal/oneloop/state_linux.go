@@ -1,25 +1,33 @@
 package oneloop
 
 import (
+	"maps"
 	"sync/atomic"
 	"time"
 
 	"weir/lab/internal/raw"
 	"weir/lab/internal/tally"
+	"weir/lab/load"
 )
 
 const (
 	// ns; the longest sleep, and the longest time between two checks for timeouts
 	Nap    = int64(50e6)
-	notice = int64(2 * time.Millisecond)
+	notice = int64(2 * time.Millisecond) // from a command to the window that it starts
 )
 
-// State is shared by the loop and its controller.
+// State is shared by the loop and its controller. A Loop embeds it: it has the methods of Loop that
+// most loads do not need.
 type State struct {
 	// Immutable.
 	Clock   raw.Clock
 	Window  *tally.Window
 	Steered bool // the window is set by commands
+	// the report has the distributions as histograms
+	Histograms bool
+	Delay      int64 // ns; from the last connection to the first message
+	// how long connections may take before the load, without progress
+	ConnectLimit time.Duration
 
 	Stop atomic.Bool // controller -> loop: stop soon
 	// loop -> controller, before Ready: ns; due time of the first message
@@ -30,6 +38,9 @@ type State struct {
 	Failed    atomic.Int64 // loop -> any goroutine: failures
 	Worst     atomic.Int64 // loop -> any goroutine: ns; maximum lateness since it was last set to 0
 	Alive     atomic.Int64 // loop -> any goroutine: open connections
+	// loop -> controller, before Ready: returns the best start of a window at or after a time; nil:
+	// that time
+	Align func(at int64) int64
 
 	// closed by the loop: the load starts soon; the window is over; the loop has ended. The first
 	// two are not closed if the loop fails before
@@ -37,7 +48,15 @@ type State struct {
 
 	// Owned by the loop; the controller reads them after Over or Ended is closed.
 	Account
+	Counts
 	Err error // why there was no load, or why it ended
+
+	// Owned by the loop.
+	Poll      *Poll
+	Server    Server // of Dial
+	IsOver    bool   // the window is over
+	ReadyOnes int    // connections that are ready for the load
+	nextCheck int64  // ns; time of the next Loop.Check
 }
 
 // Account is the actual window, and this process's cost in it.
@@ -47,10 +66,23 @@ type Account struct {
 	queueFrom, queueTo int64 // ns; how long this thread has waited for a core, at the window's ends
 }
 
-// NewState returns the state of a loop that has not started.
-func NewState(steered bool) *State {
-	return &State{Clock: raw.NewClock(raw.Monotonic), Window: tally.NewWindow(), Steered: steered,
-		Ready: make(chan struct{}), Over: make(chan struct{}), Ended: make(chan struct{})}
+// Counts are what all loads count; load.Report says what they mean.
+type Counts struct {
+	Offered, Answered, FailedIn, Messages, Bytes, Behind, WarmMessages int64
+	Lateness, Latency                                                  tally.Distribution
+	Failures                                                           tally.Failures
+	EndedEarly                                                         bool // the window was cut short
+}
+
+// NewState returns the state of a loop that has not started. Its owner must close its Poll after Run.
+func NewState(steered bool) (*State, error) {
+	poll, err := NewPoll()
+	if err != nil {
+		return nil, err
+	}
+	return &State{Clock: raw.NewClock(raw.Monotonic), Window: tally.NewWindow(), Steered: steered, Delay: int64(20e6), ConnectLimit: raw.DialTimeout, Poll: poll,
+		Ready: make(chan struct{}), Over: make(chan struct{}), Ended: make(chan struct{}),
+		Counts: Counts{Lateness: tally.NewDistribution(), Latency: tally.NewDistribution()}}, nil
 }
 
 // Begin sets the due time of the first message and, if the run is not steered, the window: it
@@ -82,18 +114,44 @@ func (s *State) Until(at int64) int64 {
 	return min(at, s.Window.To.Load())
 }
 
-// Shut records the end of the window, if it had started.
-func (s *State) Shut(end int64) {
+// Shut ends the window, if it had started, at the given time or when it should end.
+func (s *State) Shut(now int64) (end int64) {
+	end = s.Window.To.Load()
+	s.EndedEarly = now < end
+	end = min(end, now)
+	s.Window.To.Store(end)
 	if s.From != 0 {
 		s.To, s.cpuTo, s.queueTo = max(end, s.From), raw.ProcessCPU(), raw.RunQueueWait()
+	}
+	s.IsOver = true
+	return end
+}
+
+// RecordLateness records that a message that was due at the given time was sent at now, and was not
+// delayed by the server.
+func (s *State) RecordLateness(at, now int64) {
+	if now-at > s.Worst.Load() {
+		s.Worst.Store(now - at)
+	}
+	if s.Window.Holds(at) {
+		s.Lateness.Record(now - at)
 	}
 }
 
 // Length returns the length of the window in ns.
 func (a *Account) Length() int64 { return a.To - a.From }
 
-// CPU returns this process's CPU in the window in ns.
-func (a *Account) CPU() int64 { return a.cpuTo - a.cpuFrom }
-
-// RunQueue returns how long the loop's thread was runnable without a core in the window, in ns.
-func (a *Account) RunQueue() int64 { return a.queueTo - a.queueFrom }
+// Report returns what all reports share. It must be called after Run.
+func (s *State) Report() load.Report {
+	r := load.Report{Offered: s.Offered, Answered: s.Answered, Failed: s.FailedIn, Messages: s.Messages, Bytes: s.Bytes, Behind: s.Behind, WarmMessages: s.WarmMessages,
+		LatenessUS: s.Lateness.Percentiles(), LatencyUS: s.Latency.Percentiles(), LatencyMeanUS: s.Latency.MeanUS(),
+		Errors: map[string]int64{}, Details: s.Failures.Details, Interrupt: s.EndedEarly,
+		CPUNS: s.cpuTo - s.cpuFrom, RunQueueNS: s.queueTo - s.queueFrom, WindowNS: s.Length(), StartedNS: s.From}
+	maps.Copy(r.Errors, s.Failures.Kinds)
+	r.SetRates(s.Length())
+	if s.Histograms {
+		r.SetHistogram("lateness", s.Lateness)
+		r.SetHistogram("latency", s.Latency)
+	}
+	return r
+}

@@ -68,7 +68,7 @@ func (s *Synthetic) Run() *Synthetic {
 			}
 		}
 	}
-	s.Comparisons = compare.All(s.Results)
+	s.Comparisons = compare.Kind{}.All(s.Results)
 	return s
 }
 
@@ -212,7 +212,7 @@ func Published() *result.Results {
 		}
 		t.CPUByMethod = map[string]float64{"sum of /proc/PID/stat": t.CPUPercentMean * 0.9, "top, first 18 rows": shown}
 	}
-	s.Comparisons = compare.All(s.Results)
+	s.Comparisons = compare.Kind{}.All(s.Results)
 	return s.Results
 }
 

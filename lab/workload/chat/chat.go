@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"weir/lab/contract"
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -20,8 +22,14 @@ type Workload struct{}
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
-	return workload.Traits{Unit: "delivery", Units: "deliveries", GeneratorCores: 1}
+	return workload.Traits{GeneratorCores: 1}
 }
+
+// Report implements workload.Workload.
+func (Workload) Report() report.Kind { return Report{} }
+
+// Contract implements workload.Workload.
+func (Workload) Contract() contract.Kind { return Contract }
 
 // Open implements workload.Workload.
 func (Workload) Open(_ context.Context, s *workload.Site, _ []workload.Load) (workload.Session, error) {

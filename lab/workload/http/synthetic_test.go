@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"weir/lab/compare"
 	"weir/lab/report/reporttest"
 	"weir/lab/result"
 )
@@ -60,7 +59,7 @@ func httpRun(experiment, question, workload string, who []webServer, loads []res
 			}
 		}
 	}
-	s.Comparisons = compare.All(s.Results)
+	s.Comparisons = Report{}.Compare().All(s.Results)
 	return s.Results
 }
 

@@ -19,17 +19,17 @@ import (
 // upstreamReady is how long the upstream may take to listen.
 const upstreamReady = 20 * time.Second
 
-// upstream is the server behind the subjects of the workload proxy: weir serve with an event loop,
+// upstreamProcess is the server behind the subjects of the workload proxy: weir serve with an event loop,
 // on the generator's cores. It serves all trials of a run, and its CPU is not the subject's.
-type upstream struct {
+type upstreamProcess struct {
 	group  *sample.Group
 	cmd    *exec.Cmd
 	stderr *tail.Buffer
 	addr   string
 }
 
-// startUpstream starts the lab's own program as the server of a folder. Close must be called.
-func startUpstream(ctx context.Context, www string, s *workload.Site) (u *upstream, err error) {
+// startUpstreamProcess starts the lab's own program as the server of a folder. Close must be called.
+func startUpstreamProcess(ctx context.Context, www string, s *workload.Site) (u *upstreamProcess, err error) {
 	if s.InNamespaces() {
 		return nil, errors.New("lab: the workload proxy has three ends, and namespaces are for two: leave --veth out")
 	}
@@ -37,7 +37,7 @@ func startUpstream(ctx context.Context, www string, s *workload.Site) (u *upstre
 	if err != nil {
 		return nil, err
 	}
-	u = &upstream{stderr: tail.New(4096), addr: net.JoinHostPort(s.Host, fmt.Sprint(port))}
+	u = &upstreamProcess{stderr: tail.New(4096), addr: net.JoinHostPort(s.Host, fmt.Sprint(port))}
 	u.cmd = exec.Command(s.Program, "serve", "run", www, "--listen", u.addr, "--engine", "http1", "--model", "loop")
 	u.cmd.Stderr, u.cmd.SysProcAttr = u.stderr, &syscall.SysProcAttr{Setpgid: true}
 	if u.group, err = sample.NewGroup("upstream"); err != nil {
@@ -53,7 +53,7 @@ func startUpstream(ctx context.Context, www string, s *workload.Site) (u *upstre
 }
 
 // awaitReady waits until the upstream accepts connections.
-func (u *upstream) awaitReady(ctx context.Context) error {
+func (u *upstreamProcess) awaitReady(ctx context.Context) error {
 	for deadline := time.Now().Add(upstreamReady); ; time.Sleep(10 * time.Millisecond) {
 		c, err := net.DialTimeout("tcp", u.addr, time.Second)
 		if err == nil {
@@ -69,7 +69,7 @@ func (u *upstream) awaitReady(ctx context.Context) error {
 }
 
 // close kills the upstream and removes its group.
-func (u *upstream) close() error {
+func (u *upstreamProcess) close() error {
 	if u == nil {
 		return nil
 	}

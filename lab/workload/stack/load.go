@@ -112,10 +112,10 @@ const warmUp = 500 * time.Millisecond
 // WarmUp implements workload.Load.
 func (*Load) WarmUp() time.Duration { return warmUp }
 
-// Alone implements workload.Load: a stack measures its own loopback.
+// Alone reports whether a stack measures its own loopback.
 func (l *Load) Alone() bool { return l.Inside }
 
-// Meets implements workload.Load. Inside loads need an inside command, pings IPv4, and pings by
+// Meets reports whether a subject can meet the load. Inside loads need an inside command, pings IPv4, and pings by
 // processes the command ping.
 func (l *Load) Meets(s *subject.Subject, _ bool) bool {
 	switch {

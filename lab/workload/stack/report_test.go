@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"weir/lab/compare"
 	"weir/lab/report"
 	"weir/lab/result"
 )
@@ -35,7 +34,7 @@ func stackRun() *result.Results {
 			}
 		}
 	}
-	r.Comparisons = compare.All(r)
+	r.Comparisons = Report{}.Compare().All(r)
 	return r
 }
 

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"strconv"
 
+	"weir/lab/contract"
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -23,8 +25,14 @@ type Workload struct{}
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
-	return workload.Traits{Unit: "operation", Units: "operations", GeneratorCores: 1}
+	return workload.Traits{GeneratorCores: 1}
 }
+
+// Report implements workload.Workload.
+func (Workload) Report() report.Kind { return Report{} }
+
+// Contract implements workload.Workload.
+func (Workload) Contract() contract.Kind { return Contract }
 
 // Open implements workload.Workload. It checks, before anything is built, that networks can be
 // created for the trials. It lets both ends use all cores.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"weir/lab/compare"
 	"weir/lab/report"
 	"weir/lab/report/format"
 	"weir/lab/report/reporttest"
@@ -21,7 +20,7 @@ func TestTooFewWindowsGiveNoFigure(t *testing.T) {
 	for i := range r.Trials {
 		r.Trials[i].Samples = r.Trials[i].Samples[:21] // two windows in each of two trials
 	}
-	r.Comparisons = compare.All(r)
+	r.Comparisons = Report{}.Compare().All(r)
 	d := newDigest(r)
 	if got := strings.Join(d.Answer().Sentences, " "); !strings.Contains(got, "too short to tell: there are at most 2 degrees of freedom, and 8 are needed") {
 		t.Errorf("got the answer %q, want one that the run is too short", got)

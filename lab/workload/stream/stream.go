@@ -11,7 +11,9 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"weir/lab/contract"
 	"weir/lab/load"
+	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -23,7 +25,7 @@ type Workload struct{ Echo bool }
 
 // Traits implements workload.Workload. The generator reads echoes in a thread of its own.
 func (w Workload) Traits() workload.Traits {
-	t := workload.Traits{Unit: "message", Units: "messages", Patterns: load.Patterns, GeneratorCores: 1, TestsPortability: true}
+	t := workload.Traits{Patterns: load.Patterns, GeneratorCores: 1, TestsPortability: true}
 	if w.Echo {
 		t.GeneratorCores, t.MaxRate = 2, maxRate
 	}
@@ -34,6 +36,12 @@ func (w Workload) Traits() workload.Traits {
 func maxRate(connections int) float64 {
 	return min(streamload.MaxTotalRate, streamload.MaxRate*float64(connections))
 }
+
+// Report implements workload.Workload.
+func (Workload) Report() report.Kind { return Report{} }
+
+// Contract implements workload.Workload.
+func (Workload) Contract() contract.Kind { return Contract }
 
 // Open implements workload.Workload.
 func (w Workload) Open(_ context.Context, s *workload.Site, _ []workload.Load) (workload.Session, error) {

@@ -3,13 +3,16 @@ package stream
 import (
 	"encoding/json"
 	"testing"
+	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/workload"
 	"weir/lab/workload/stream/streamload"
 )
 
 func TestShortConnectionsCountBesideMessages(t *testing.T) {
-	report, err := json.Marshal(streamload.Report{Offered: 100, Messages: 90, AchievedRatio: 0.9, OfferedRate: 50, Bytes: 900, Size: 10, Behind: 2, WindowNS: 2e9, CPUNS: 1e6, Churn: &streamload.ChurnReport{Offered: 20, Done: 10, Behind: 3}})
+	report, err := json.Marshal(streamload.Report{
+		Report: load.Report{Offered: 100, Messages: 90, AchievedRatio: 0.9, OfferedRate: 50, Bytes: 900, Behind: 2, WindowNS: 2e9, CPUNS: 1e6},
+		Size:   10, Churn: &streamload.ChurnReport{Offered: 20, Done: 10, Behind: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}

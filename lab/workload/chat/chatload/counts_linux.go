@@ -4,52 +4,32 @@ import (
 	"strings"
 
 	"weir/lab/internal/tally"
+	"weir/lab/load"
 	"weir/lab/result"
 )
 
-// counts are the loop's results. The controller reads them after the loop has ended.
+// counts are the loop's results beside oneloop.Counts, whose messages are deliveries.
 type counts struct {
-	latency, lateness, replays tally.Distribution
-
-	offered, answered        int64 // deliveries of the window's messages
-	dueIn, sentIn            int64 // messages due in the window, and messages sent in it
-	messages, bytes          int64
-	behind, warmDeliveries   int64
-	missing, joinNS          int64
-	windowOver, stoppedEarly bool // the window is over; it was cut short
-	failures                 tally.Failures
-	caps                     []string // capabilities of the first member
-}
-
-func newCounts() counts {
-	return counts{latency: tally.NewDistribution(), lateness: tally.NewDistribution(), replays: tally.NewDistribution()}
+	replays         tally.Distribution
+	dueIn, sentIn   int64 // messages due in the window, and messages sent in it
+	missing, joinNS int64
+	caps            []string // capabilities of the first member
 }
 
 // report returns the results of an ended loop.
 func (l *loop) report() Report {
-	window := l.Length()
-	rep := Report{Target: l.Target, Address: l.addr, Members: l.Members, Rooms: l.Rooms, Senders: l.senderCount, Rate: l.Rate, Size: l.Size, Idle: l.Idle,
-		Caps: strings.Join(l.caps, " "), History: l.replay.how(),
-		Offered: l.offered, Answered: l.answered, Messages: l.messages, Sent: l.sentIn, Missing: l.missing, Bytes: l.bytes, Behind: l.behind,
-		WarmMessages: l.warmDeliveries, Replays: l.replays.Count(), LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(),
-		ReplayUS: l.replays.Percentiles(), JoinNS: l.joinNS, AchievedRatio: 1,
-		Errors: map[string]int64{}, Details: l.failures.Details, Interrupt: l.stoppedEarly,
-		CPUNS: l.CPU(), RunQueueNS: l.RunQueue(), WindowNS: window, StartedNS: l.From}
-	for kind, n := range l.failures.Kinds {
-		rep.Errors[kind] = n
+	if l.period == 0 {
+		l.Offered, l.Answered = l.Messages, l.Messages
 	}
-	switch {
-	case l.period == 0:
-		rep.Offered, rep.Answered = l.messages, l.messages
-	case l.dueIn > 0:
-		rep.AchievedRatio = float64(l.sentIn) / float64(l.dueIn)
+	rep := Report{Target: l.Target, Address: l.Server.Address, Members: l.Members, Rooms: l.Rooms, Senders: l.senderCount, Rate: l.Rate, Size: l.Size, Idle: l.Idle,
+		Caps: strings.Join(l.caps, " "), History: l.replay.how(), Report: l.State.Report(), Sent: l.sentIn, Missing: l.missing,
+		Replays: l.replays.Count(), ReplayUS: l.replays.Percentiles(), JoinNS: l.joinNS}
+	rep.AchievedRatio, rep.Failed = 1, l.Offered-l.Answered
+	if l.period > 0 && l.dueIn > 0 {
+		rep.AchievedRatio = load.Ratio(l.sentIn, l.dueIn)
 	}
 	if l.Replay > 0 {
 		rep.LatencyUS = result.Percentiles{}
-	}
-	if window > 0 {
-		rep.OfferedRate = float64(rep.Offered) * 1e9 / float64(window)
-		rep.MessageRate = float64(rep.Messages) * 1e9 / float64(window)
 	}
 	if l.Acks {
 		rep.Acknowledged = l.acknowledged()

@@ -25,7 +25,7 @@ func (l *loop) delivery(i int, line []byte, at int, now int64) {
 	m := &l.members[i]
 	number, s, ok := l.verify(i, line, at)
 	if !ok {
-		l.failures.Add(kindWrong, 1, "%s received %q", m.nick, line)
+		l.Failures.Add(kindWrong, 1, "%s received %q", m.nick, line)
 		return
 	}
 	sender := &l.members[s]
@@ -34,10 +34,10 @@ func (l *loop) delivery(i int, line []byte, at int, now int64) {
 	case number == *next:
 	case number > *next:
 		lost := int64(number - *next)
-		l.failures.Add(kindLost, lost, "%s received message %d of %s after %d", m.nick, number, sender.nick, int64(*next)-1)
+		l.Failures.Add(kindLost, lost, "%s received message %d of %s after %d", m.nick, number, sender.nick, int64(*next)-1)
 		l.outstanding -= lost
 	default:
-		l.failures.Add(kindRepeated, 1, "%s received message %d of %s again, or late, after %d", m.nick, number, sender.nick, *next-1)
+		l.Failures.Add(kindRepeated, 1, "%s received message %d of %s again, or late, after %d", m.nick, number, sender.nick, *next-1)
 		return
 	}
 	*next = number + 1
@@ -74,23 +74,23 @@ func (l *loop) count(sender *member, s int, number uint32, bytes int, now int64)
 	in := l.Window.Holds(now)
 	switch {
 	case in:
-		l.messages++
-		l.bytes += int64(bytes)
+		l.Messages++
+		l.Bytes += int64(bytes)
 	case now < l.Window.From.Load():
-		l.warmDeliveries++
+		l.WarmMessages++
 	}
 	if l.period > 0 {
 		if due := l.due(int64(number)*int64(l.senderCount) + int64(s)); l.Window.Holds(due) {
-			l.answered++
-			l.latency.Record(now - due)
+			l.Answered++
+			l.Latency.Record(now - due)
 		}
 		return
 	}
 	if in {
-		l.latency.Record(now - sender.sentAt)
+		l.Latency.Record(now - sender.sentAt)
 	}
 	if number == sender.nextNumber-1 && sender.outstanding > 0 {
-		if sender.outstanding--; sender.outstanding == 0 && !l.windowOver {
+		if sender.outstanding--; sender.outstanding == 0 && !l.IsOver {
 			l.readySenders = append(l.readySenders, int32(s))
 		}
 	}
@@ -121,7 +121,7 @@ func (l *loop) command(i int, p lineOf, now int64) {
 		if i == len(l.members)-1 {
 			return // a server's own message about the JOIN
 		}
-		l.failures.Add(kindForeign, 1, "%s received from %s: %q", m.nick, p.source, p.last())
+		l.Failures.Add(kindForeign, 1, "%s received from %s: %q", m.nick, p.source, p.last())
 	default:
 		l.complaint(i, command, &p)
 	}
@@ -142,7 +142,7 @@ func (l *loop) complaint(i int, command string, p *lineOf) {
 		l.lose(i, kindRefused, "the server replied "+text)
 		return
 	}
-	l.failures.Add(kindRefused, 1, "%s: the server replied %s", l.members[i].nick, text)
+	l.Failures.Add(kindRefused, 1, "%s: the server replied %s", l.members[i].nick, text)
 }
 
 // pong handles the answer to a PING of the generator.

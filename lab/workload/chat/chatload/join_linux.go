@@ -1,74 +1,44 @@
 package chatload
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
 
-// maxJoining is the number of connections that are being opened or joining at once. InspIRCd
-// accepts waiting clients once a second: with a smaller number a thousand would take it a minute.
-const maxJoining = 64
+// Late implements oneloop.Loop.
+func (l *loop) Late() error {
+	return fmt.Errorf(load.ServerFailed+"no member could join for %v, after %d of %d: the server does not answer as an IRC server", l.ConnectLimit, l.ReadyOnes, l.Members+l.Idle)
+}
 
-// joinAll joins every member to its room and registers the idle connections, some at a time.
-func (l *loop) joinAll() error {
-	all := l.Members + l.Idle
-	progress, made := l.Clock.Now(), 0
-	for begun := 0; l.joined < all; {
-		for ; begun < all && begun-l.joined < maxJoining && l.Err == nil; begun++ {
-			l.connect(begun)
-		}
-		now := l.Clock.Now()
-		l.runOnce(now + oneloop.Nap)
-		if l.joined > made {
-			progress, made = now, l.joined
-		}
-		switch {
-		case l.Stop.Load():
-			return l.cancelled()
-		case l.Err != nil:
-			return l.Err
-		case now-progress > int64(max(raw.DialTimeout, l.timeout())):
-			return fmt.Errorf(load.ServerFailed+"no member could join for %v, after %d of %d: the server does not answer as an IRC server", max(raw.DialTimeout, l.timeout()), l.joined, all)
-		}
+// Prepare fills the room of a replay.
+func (l *loop) Prepare() error {
+	l.joinNS = l.Clock.Now() - l.began
+	if l.Replay > 0 {
+		return l.fill()
 	}
 	return nil
 }
 
-// connect opens the connection of member i.
-func (l *loop) connect(i int) {
+// Connect opens the connection of member i.
+func (l *loop) Connect(i int) {
 	m := &l.members[i]
-	fd, err := l.server.Socket()
+	fd, err := l.Dial(i, nil)
 	if err != nil {
 		l.notConnected(i, err)
 		return
 	}
-	m.fd, m.state = int32(fd), connecting
-	// cannot fail on a TCP socket
-	unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) //nolint:errcheck
-	if err = l.server.Connect(fd); err == nil {
-		err = l.poll.Add(fd, i)
-	}
-	if err != nil {
-		l.notConnected(i, err)
-	}
+	m.fd, m.state = fd, connecting
 }
 
+// notConnected ends the run, also while a replay is measured.
 func (l *loop) notConnected(i int, err error) {
-	if errors.Is(err, unix.ETIMEDOUT) {
-		err = os.ErrDeadlineExceeded
-	}
 	l.shut(i)
 	if l.Err == nil {
-		l.Err = raw.DialError(l.addr, err)
+		l.Err = l.Server.Error(err)
 	}
 }
 
@@ -119,7 +89,7 @@ func (l *loop) welcome(i int, now int64) {
 		l.joinReplay(i, now)
 	case i >= l.Members:
 		m.state = present
-		l.joined++
+		l.ReadyOnes++
 	default:
 		m.state = joining
 		l.write(i, []byte("JOIN "+l.rooms[m.room].name+"\r\n"))
@@ -131,6 +101,6 @@ func (l *loop) enter(i int) {
 	m := &l.members[i]
 	m.state = present
 	l.rooms[m.room].memberCount++
-	l.joined++
+	l.ReadyOnes++
 	l.Alive.Add(1)
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
@@ -67,7 +68,7 @@ func (l *loop) send(i int, at, now int64) {
 	m.outstanding, m.sentAt = fan, now
 	l.outstanding += int64(fan)
 	if l.Window.Holds(at) {
-		l.offered += int64(fan)
+		l.Offered += int64(fan)
 		l.recordLateness(m, at, now)
 	}
 	if l.Window.Holds(now) {
@@ -85,13 +86,10 @@ func (l *loop) recordLateness(m *member, at, now int64) {
 		return
 	}
 	if len(m.queuedOutput) > 0 {
-		l.behind++
+		l.Behind++
 		return
 	}
-	if now-at > l.Worst.Load() {
-		l.Worst.Store(now - at)
-	}
-	l.lateness.Record(now - at)
+	l.RecordLateness(at, now)
 }
 
 // write sends text on member i's connection, or queues it until the connection is writable.
@@ -130,8 +128,8 @@ func (l *loop) flush(i int) {
 	}
 }
 
-// handle handles epoll events of member i.
-func (l *loop) handle(i int, events uint32) {
+// Handle handles epoll events of member i.
+func (l *loop) Handle(i int, events uint32) {
 	m := &l.members[i]
 	if m.fd < 0 || m.state == connecting && !l.connected(i) {
 		return
@@ -158,7 +156,7 @@ func (l *loop) receive(i int, last bool) {
 			l.broken(i, errno)
 			return
 		case n == 0:
-			l.lose(i, kindClosed, "the server ended the connection")
+			l.lose(i, oneloop.KindClosed, "the server ended the connection")
 			return
 		}
 		l.input(i, l.buffer[:n], l.Clock.Now())
@@ -199,11 +197,7 @@ func (l *loop) input(i int, in []byte, now int64) {
 
 // broken handles an error of member i's connection.
 func (l *loop) broken(i int, errno syscall.Errno) {
-	kind := kindReset
-	if errno == syscall.EPIPE {
-		kind = kindClosed
-	}
-	l.lose(i, kind, errno.Error())
+	l.lose(i, oneloop.ErrorKind(errno), errno.Error())
 }
 
 // lose gives member i up: its outstanding deliveries are not awaited.
@@ -219,7 +213,7 @@ func (l *loop) lose(i int, kind, why string) {
 		l.endReplay(why)
 		return
 	}
-	l.failures.Add(kind, 1, "%s: %s", m.nick, why)
+	l.Failures.Add(kind, 1, "%s: %s", m.nick, why)
 	if i >= l.Members {
 		return
 	}
@@ -231,13 +225,13 @@ func (l *loop) lose(i int, kind, why string) {
 		}
 		l.outstanding -= int64(sender.nextNumber - next)
 		if sender.outstanding > 0 && next < sender.nextNumber {
-			if sender.outstanding--; sender.outstanding == 0 && l.period == 0 && !l.windowOver {
+			if sender.outstanding--; sender.outstanding == 0 && l.period == 0 && !l.IsOver {
 				l.readySenders = append(l.readySenders, int32(s*l.Rooms+int(m.room)))
 			}
 		}
 	}
-	if l.Alive.Add(-1) == 0 && l.Err == nil && !l.windowOver {
-		l.Err = errAllLost
+	if l.Alive.Add(-1) == 0 && l.Err == nil && !l.IsOver {
+		l.Err = oneloop.ErrAllLost
 	}
 }
 

@@ -2,6 +2,7 @@ package chatload
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,14 +62,14 @@ func (l *loop) fill() error {
 			l.write(0, fmt.Appendf(nil, "PING f%d\r\n", m.nextNumber))
 			progress = l.Clock.Now()
 		}
-		l.runOnce(l.Clock.Now() + oneloop.Nap)
+		l.Turn(l, l.Clock.Now()+oneloop.Nap)
 		switch {
 		case l.Stop.Load():
-			return l.cancelled()
+			return context.Canceled
 		case l.Err != nil:
 			return l.Err
 		case m.state != present:
-			return errAllLost
+			return oneloop.ErrAllLost
 		case l.Clock.Now()-progress > timeout:
 			return fmt.Errorf(load.ServerFailed+"the server accepted no further message for %v, after %d of %d", l.timeout(), l.replay.filled, l.Replay)
 		}
@@ -95,7 +96,7 @@ func (l *loop) nextReplay() {
 	i := len(l.members) - 1
 	l.members[i].nick = l.prefix() + "r" + strconv.Itoa(r.number%100_000)
 	l.members[i].echoesMessages = false
-	l.connect(i)
+	l.Connect(i)
 }
 
 // joinReplay has the new member join. If history is sent on JOIN, the reading starts.
@@ -168,17 +169,17 @@ func (l *loop) replayed(line []byte, at int, now int64) {
 	r := &l.replay
 	sender, number, ok := l.read(line[at:])
 	if !ok || sender != 0 || int(number) != r.received {
-		l.failures.Add(kindWrong, 1, "message %d of a replay was %q", r.received, line)
+		l.Failures.Add(kindWrong, 1, "message %d of a replay was %q", r.received, line)
 	}
 	r.received++
 	r.pageReceived++
 	l.Done.Add(1)
 	switch {
 	case l.Window.Holds(now):
-		l.messages++
-		l.bytes += int64(len(line) + 2)
+		l.Messages++
+		l.Bytes += int64(len(line) + 2)
 	case now < l.Window.From.Load():
-		l.warmDeliveries++
+		l.WarmMessages++
 	}
 	r.lastLine = append(r.lastLine[:0], line...)
 }
@@ -199,7 +200,7 @@ func (l *loop) batch(i int, p *lineOf, now int64) {
 // endReplay ends a reading, and starts the next one if there is time.
 func (l *loop) endReplay(why string) {
 	r, i, now := &l.replay, len(l.members)-1, l.Clock.Now()
-	if l.Replay == 0 || l.windowOver || l.Err != nil {
+	if l.Replay == 0 || l.IsOver || l.Err != nil {
 		l.shut(i)
 		return
 	}

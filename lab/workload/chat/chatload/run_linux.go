@@ -9,9 +9,6 @@ import (
 	"weir/lab/load"
 )
 
-// errAllLost is the error of a run whose server closed every connection.
-var errAllLost = errors.New("load: every connection was lost before the end")
-
 // Run offers the load of c to its server and reports the outcome. It returns when the measured
 // window is over and its last delivery has arrived or timed out, when it receives a stop command,
 // or when ctx ends, in that case with an error and the report so far. An error that Is
@@ -27,19 +24,20 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Members+c.Idle+1)); err != nil {
 		return Report{}, err
 	}
-	conn, err := raw.NewDialer().DialContext(ctx, "tcp", c.Target)
-	if err != nil {
-		return Report{}, raw.DialError(c.Target, err)
-	}
-	addr := conn.RemoteAddr().String()
-	conn.Close()
-	defer raw.QuietRuntime()()
-	s := oneloop.NewState(ev.Commands != nil)
-	l, err := newLoop(c, s, addr)
+	server, err := oneloop.FindServer(ctx, c.Target, false)
 	if err != nil {
 		return Report{}, err
 	}
+	defer raw.QuietRuntime()()
+	s, err := oneloop.NewState(ev.Commands != nil)
+	if err != nil {
+		return Report{}, err
+	}
+	defer s.Poll.Close()
+	s.Histograms = c.Histograms
+	s.Server = server
+	l := newLoop(c, s)
 	defer l.close()
-	err = oneloop.Run(ctx, s, ev, l.run)
+	err = s.Run(ctx, ev, l, c.Members+c.Idle, c.Duration)
 	return l.report(), err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/lab/internal/oneloop"
 	"weir/lab/internal/rooms"
 	"weir/lab/load"
 )
@@ -61,13 +62,13 @@ func TestClosedLoopContinuesAfterDeliveryToAll(t *testing.T) {
 func TestFaultsAreFound(t *testing.T) {
 	for fault, kind := range map[string]string{
 		"loses": kindLost, "doubles": kindRepeated, "swaps": kindRepeated, "changes text": kindWrong, "wrong nick": kindWrong, "wrong room": kindWrong,
-		"hangs up": kindClosed,
+		"hangs up": oneloop.KindClosed,
 	} {
 		t.Run(fault, func(t *testing.T) {
 			config := slowConfig(serve(t, &rooms.Server{Fault: fault}))
 			config.Timeout = 300 * time.Millisecond
 			r, err := Run(t.Context(), config, load.Events{})
-			lost := errors.Is(err, errAllLost) && kind == kindClosed
+			lost := errors.Is(err, oneloop.ErrAllLost) && kind == oneloop.KindClosed
 			if err != nil && !lost || r.Errors[kind] == 0 || !strings.Contains(r.Trouble(), kind) || len(r.Details) == 0 {
 				t.Errorf("error %v: want errors of the kind %s, got %v: %q", err, kind, r.Errors, r.Details)
 			}

@@ -5,15 +5,11 @@ package chatload
 import (
 	"context"
 	"errors"
-	"runtime"
 
 	"weir/lab/load"
 )
 
-// Run returns an error: it needs epoll.
-func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
-	if err := c.Check(ev.Commands != nil); err != nil {
-		return Report{}, err
-	}
-	return Report{}, errors.New("load: the generator needs Linux, this is " + runtime.GOOS + ": run the generator on a Linux machine and give it this one's address as its target")
+// Run returns an error, because the generator needs epoll.
+func Run(_ context.Context, c Config, ev load.Events) (Report, error) {
+	return Report{}, errors.Join(c.Check(ev.Commands != nil), load.NeedsLinux())
 }

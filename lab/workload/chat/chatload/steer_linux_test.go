@@ -8,10 +8,13 @@ import (
 
 	"weir/lab/internal/rooms"
 	"weir/lab/internal/steertest"
+	"weir/lab/load"
 )
 
 func steer(t *testing.T, c Config) *steertest.Conversation[Report] {
-	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error { return Steer(ctx, c, in, out) })
+	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return load.Conduct(ctx, in, out, c, Run)
+	})
 }
 
 func TestSteeringMeasuresItsWindow(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
 	"weir/lab/internal/schedule"
 	"weir/lab/workload/http/httpload/response"
@@ -97,8 +98,8 @@ func (l *loop) send(i int) {
 	}
 }
 
-// handle handles epoll events of connection i.
-func (l *loop) handle(i int, events uint32) {
+// Handle handles epoll events of connection i.
+func (l *loop) Handle(i int, events uint32) {
 	c := &l.conns[i]
 	if c.fd < 0 {
 		return
@@ -184,11 +185,11 @@ func (l *loop) peerClosed(i int, now int64) {
 	}
 	c.hangup = true
 	if c.tls != nil && c.tls.ended && c.answer.EndsWithConnection() {
-		l.fail(i, now, kindClosed, "without TLS's close_notify, so its body may be incomplete (RFC 9112, section 9.8)")
+		l.fail(i, now, oneloop.KindClosed, "without TLS's close_notify, so its body may be incomplete (RFC 9112, section 9.8)")
 		return
 	}
 	if err := c.answer.End(); err != nil {
-		l.fail(i, now, kindClosed, "%v", err)
+		l.fail(i, now, oneloop.KindClosed, "%v", err)
 		return
 	}
 	l.responseComplete(i, now)
@@ -197,16 +198,12 @@ func (l *loop) peerClosed(i int, now int64) {
 // connectionError handles an error of connection i.
 func (l *loop) connectionError(i int, now int64, errno syscall.Errno) {
 	c := &l.conns[i]
-	kind := kindReset
-	if errno == syscall.EPIPE {
-		kind = kindClosed
-	}
 	if !c.hasRequest {
 		l.closeConn(i) // it was idle or ending: no response was lost
 		l.freed = append(l.freed, int32(i))
 		return
 	}
-	l.fail(i, now, kind, "%v after %d bytes of the response", errno, c.received)
+	l.fail(i, now, oneloop.ErrorKind(errno), "%v after %d bytes of the response", errno, c.received)
 }
 
 // closeConn closes connection i.

@@ -10,6 +10,7 @@ import (
 	nethttp "net/http"
 	"time"
 
+	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
 	"weir/lab/workload/http/httpload/response"
 )
@@ -17,27 +18,30 @@ import (
 // maxLearned is the largest size of an expected body that is taken from the server.
 const maxLearned = 256 << 20
 
-// probeServer connects to the server once. It returns the server's address, the parameters of TLS
+// probeServer connects to the server once. It returns the server, the parameters of TLS
 // unless config is nil, and the expected body: Config.Expect, or the body of the response to one
 // request.
-func probeServer(ctx context.Context, c Config, config *tls.Config) (addr string, secured *TLSReport, want *bodies, err error) {
+func probeServer(ctx context.Context, c Config, config *tls.Config) (server oneloop.Server, secured *TLSReport, want *bodies, err error) {
 	target, err := c.address()
 	if err != nil {
-		return "", nil, nil, err
+		return server, nil, nil, err
 	}
 	tcp, err := raw.NewDialer().DialContext(ctx, "tcp", target)
 	if err != nil {
-		return "", nil, nil, raw.DialError(target, err)
+		return server, nil, nil, raw.DialError(target, err)
 	}
 	defer tcp.Close()
-	addr, want = tcp.RemoteAddr().String(), &bodies{want: c.Expect, gzip: c.Gzip}
+	if server, err = oneloop.ParseServer(tcp.RemoteAddr().String()); err != nil {
+		return server, nil, nil, err
+	}
+	want = &bodies{want: c.Expect, gzip: c.Gzip}
 	stop := context.AfterFunc(ctx, func() { tcp.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // it is open
 	defer stop()
 	tcp.SetDeadline(time.Now().Add(c.timeout())) //nolint:errcheck // it is open
 	conn := tcp
 	if config != nil {
 		if conn, secured, err = handshake(ctx, tcp, target, config); err != nil {
-			return "", nil, nil, err
+			return server, nil, nil, err
 		}
 		defer conn.Close()
 	}
@@ -45,12 +49,12 @@ func probeServer(ctx context.Context, c Config, config *tls.Config) (addr string
 		if c.TLS.Resume {
 			learn(conn, c, &bodies{gzip: c.Gzip}) //nolint:errcheck // only for the server's session tickets
 		}
-		return addr, secured, want, nil
+		return server, secured, want, nil
 	}
 	if err := learn(conn, c, want); err != nil {
-		return "", nil, nil, fmt.Errorf("load: the first response of %s, with which the others are compared, is invalid: %w", c.URL, errors.Join(ctx.Err(), err))
+		return server, nil, nil, fmt.Errorf("load: the first response of %s, with which the others are compared, is invalid: %w", c.URL, errors.Join(ctx.Err(), err))
 	}
-	return addr, secured, want, nil
+	return server, secured, want, nil
 }
 
 // handshake negotiates TLS on conn, and returns the encrypted connection and its parameters.

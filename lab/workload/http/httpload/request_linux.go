@@ -1,8 +1,7 @@
 package httpload
 
 import (
-	"math"
-
+	"weir/lab/internal/oneloop"
 	"weir/lab/workload/http/httpload/response"
 )
 
@@ -12,14 +11,11 @@ const maxDispatch = 256
 // dispatch starts the requests that are due, at most maxDispatch and none after the window. It
 // returns the due time of the next one.
 func (l *loop) dispatch(now int64) int64 {
-	if !l.open {
-		return math.MaxInt64
-	}
 	end := l.Window.To.Load()
 	at, i := l.order.Peek()
 	for n := 0; at <= now && at < end && n < maxDispatch; n++ {
 		if l.Window.Holds(at) {
-			l.offered++
+			l.Offered++
 		}
 		if l.order.Advance(); l.Close {
 			l.dispatchFresh(at, now)
@@ -40,10 +36,10 @@ func (l *loop) dispatchFixed(i int, at, now int64) {
 	c.dueCount++
 	if free {
 		c.next = l.schedule.After(i, c.next)
-		l.recordLateness(at, now)
+		l.RecordLateness(at, now)
 		l.beginRequest(i, at, now)
 	} else if l.Window.Holds(at) {
-		l.behind++
+		l.Behind++
 	}
 }
 
@@ -55,18 +51,8 @@ func (l *loop) dispatchFresh(at, now int64) {
 	}
 	i := int(l.free[len(l.free)-1])
 	l.free = l.free[:len(l.free)-1]
-	l.recordLateness(at, now)
+	l.RecordLateness(at, now)
 	l.beginRequest(i, at, now)
-}
-
-// recordLateness records the lateness of a request whose connection was free.
-func (l *loop) recordLateness(at, now int64) {
-	if now-at > l.Worst.Load() {
-		l.Worst.Store(now - at)
-	}
-	if l.Window.Holds(at) {
-		l.lateness.Record(now - at)
-	}
 }
 
 // proceed starts the next request on connection i, if it is free and a request is due.
@@ -75,7 +61,7 @@ func (l *loop) proceed(i int, now int64) {
 	switch {
 	case c.state != idle && c.state != closed:
 	case !l.open:
-		if !l.ended && (l.Requests == 0 || l.startedCount < l.Requests) {
+		if !l.IsOver && (l.Requests == 0 || l.startedCount < l.Requests) {
 			l.beginRequest(i, now, now)
 		}
 	case l.Close:
@@ -117,17 +103,17 @@ func (l *loop) countSuccess(c *conn, now int64) {
 	l.lastEndAt = now
 	l.Done.Add(1)
 	if l.open && l.Window.Holds(c.dueAt) {
-		l.answeredDue++
-		l.latency.Record(now - c.dueAt)
+		l.Answered++
+		l.Latency.Record(now - c.dueAt)
 	}
 	if !l.Window.Holds(now) {
 		if now < l.Window.From.Load() {
-			l.warmMessages++
+			l.WarmMessages++
 		}
 		return
 	}
-	l.messages++
-	l.bytes += c.received
+	l.Messages++
+	l.Bytes += c.received
 	l.bodyBytes += c.body.received
 	if c.answer.Coding != response.Identity {
 		l.encoded++
@@ -142,7 +128,7 @@ func (l *loop) fail(i int, now int64, kind, detail string, args ...any) {
 	if l.conns[i].hasRequest {
 		l.requestFailed(i, now, kind, detail, args...)
 	} else {
-		l.fails.Add(kind, 1, "connection %d: "+detail, append([]any{i}, args...)...)
+		l.Failures.Add(kind, 1, "connection %d: "+detail, append([]any{i}, args...)...)
 		l.Failed.Add(1)
 	}
 	l.closeConn(i)
@@ -161,12 +147,12 @@ func (l *loop) requestFailed(i int, now int64, kind, detail string, args ...any)
 func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
 	l.lastEndAt = now
 	l.Failed.Add(1)
-	l.fails.Add(kind, 1, detail, args...)
+	l.Failures.Add(kind, 1, detail, args...)
 	if l.open {
 		now = at
 	}
 	if l.Window.Holds(now) {
-		l.failedIn++
+		l.FailedIn++
 	}
 }
 
@@ -175,5 +161,5 @@ func (l *loop) abandonOldest(i int, now int64) {
 	c := &l.conns[i]
 	at := c.next.At
 	c.next = l.schedule.After(i, c.next)
-	l.countFailure(at, now, kindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
+	l.countFailure(at, now, oneloop.KindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
 }

@@ -26,54 +26,44 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	tlsConfig := c.tlsConfig()
-	addr, secured, want, err := probeServer(ctx, c, tlsConfig)
+	server, secured, want, err := probeServer(ctx, c, tlsConfig)
 	if err != nil {
 		return Report{}, err
 	}
 	defer raw.QuietRuntime()()
-	s := oneloop.NewState(ev.Commands != nil)
-	l, err := newLoop(c, s, addr, tlsConfig, want)
+	s, err := oneloop.NewState(ev.Commands != nil)
 	if err != nil {
 		return Report{}, err
 	}
+	defer s.Poll.Close()
+	s.Histograms = c.Histograms
+	s.Server = server
+	l := newLoop(c, s, tlsConfig, want)
 	defer l.close()
-	err = oneloop.Run(ctx, s, ev, l.run)
-	if s.Err != nil {
-		return Report{}, err
+	before := c.Connections
+	if c.Close {
+		before = 0
 	}
-	report := l.report()
-	if report.TLS = secured; secured != nil {
-		secured.Handshakes, secured.Resumed, secured.HandshakeUS = l.handshakes, l.resumed, l.handshakeTimes.Times()
-	}
-	return report, err
+	err = s.Run(ctx, ev, l, before, c.Duration)
+	return l.report(secured), err
 }
 
 // report returns the report of a loop that has ended.
-func (l *loop) report() Report {
-	window := l.Length()
-	rep := Report{URL: l.URL, Address: l.addr, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
-		Offered: l.offered, Attempted: l.attempted, Messages: l.messages, Answered: l.answeredDue, Failed: l.failedIn, Unfinished: l.unfinished,
-		Bytes: l.bytes, BodyBytes: l.bodyBytes, Encoded: l.encoded, Behind: l.behind, WarmMessages: l.warmMessages, Opened: l.opened,
-		LatenessUS: l.lateness.Percentiles(), LatencyUS: l.latency.Percentiles(), LatencyMeanUS: l.latency.MeanUS(), DueUS: l.latency.Times(),
-		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(),
-		Errors: map[string]int64{}, Details: l.fails.Details, Interrupt: l.endedEarly,
-		CPUNS: l.CPU(), RunQueueNS: l.RunQueue(), WindowNS: window, StartedNS: l.From}
-	for kind, n := range l.fails.Kinds {
-		rep.Errors[kind] = n
-	}
+func (l *loop) report(secured *TLSReport) Report {
 	if !l.open {
-		rep.Offered, rep.Answered = l.attempted, l.messages
-		rep.LatencyUS, rep.LatencyMeanUS = l.totals.Percentiles(), l.totals.MeanUS()
+		l.Offered, l.Answered, l.Latency = l.attempted, l.Messages, l.totals
+	}
+	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
+		Report: l.State.Report(), Attempted: l.attempted, Unfinished: l.unfinished(), BodyBytes: l.bodyBytes, Encoded: l.encoded, Opened: l.opened,
+		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
+	if l.open {
+		rep.DueUS = l.Latency.Times()
+	}
+	if secured != nil {
+		secured.Handshakes, secured.Resumed, secured.HandshakeUS = l.handshakes, l.resumed, l.handshakeTimes.Times()
 	}
 	if l.errorLimitReached() {
 		rep.Stopped = fmt.Sprintf("after %d errors", l.Failed.Load())
-	}
-	if rep.Offered > 0 {
-		rep.AchievedRatio = float64(rep.Messages) / float64(rep.Offered)
-	}
-	if window > 0 {
-		rep.OfferedRate = float64(rep.Offered) * 1e9 / float64(window)
-		rep.MessageRate = float64(rep.Messages) * 1e9 / float64(window)
 	}
 	return rep
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weir/lab/internal/oneloop"
 
 	"weir/internal/freeport"
 	"weir/lab/load"
@@ -129,13 +130,13 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 		{"body with an unknown coding", says(ok+"Content-Encoding: br\r\nContent-Length: 4\r\n\r\nbody", false), kindBody},
 		{"status 500", says("HTTP/1.1 500 No\r\nContent-Length: 4\r\n\r\nbody", false), kindStatus},
 		{"status 204", says("HTTP/1.1 204 No Content\r\n\r\n", false), kindStatus},
-		{"reset before the answer", resets(""), kindReset},
-		{"reset in mid-body", resets(ok + "Content-Length: 4\r\n\r\nbo"), kindReset},
-		{"close before the answer", says("", true), kindClosed},
-		{"close in mid-body", says(ok+"Content-Length: 4\r\n\r\nbo", true), kindClosed},
-		{"close in mid-chunk", says(ok+"Transfer-Encoding: chunked\r\n\r\n4\r\nbo", true), kindClosed},
-		{"never answers", says("", false), kindTimeout},
-		{"answers half", says(ok+"Content-Length: 4\r\n\r\nbo", false), kindTimeout},
+		{"reset before the answer", resets(""), oneloop.KindReset},
+		{"reset in mid-body", resets(ok + "Content-Length: 4\r\n\r\nbo"), oneloop.KindReset},
+		{"close before the answer", says("", true), oneloop.KindClosed},
+		{"close in mid-body", says(ok+"Content-Length: 4\r\n\r\nbo", true), oneloop.KindClosed},
+		{"close in mid-chunk", says(ok+"Transfer-Encoding: chunked\r\n\r\n4\r\nbo", true), oneloop.KindClosed},
+		{"never answers", says("", false), oneloop.KindTimeout},
+		{"answers half", says(ok+"Content-Length: 4\r\n\r\nbo", false), oneloop.KindTimeout},
 		{"bad chunk", says(ok+"Transfer-Encoding: chunked\r\n\r\nx\r\n", false), kindProtocol},
 		{"garbage head", says("220 mail.example.org ESMTP\r\n", false), kindProtocol},
 		{"bytes behind the answer", says(right+"HTTP", false), kindProtocol},
@@ -171,7 +172,7 @@ func TestAServerThatClosesWithoutNoticeFailsOnlyKeepAlive(t *testing.T) {
 	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true))
 	checkKind(t, Config{URL: url, Connections: 3, Close: true, Requests: 50, Expect: []byte("x")}, "", 50)
 	r := mustRun(t, Config{URL: url, Connections: 3, Requests: 50, Expect: []byte("x"), Timeout: time.Minute})
-	if met := r.Errors[kindClosed] + r.Errors[kindReset]; r.Answered == 0 || r.Answered+met != 50 || r.Failed != met {
+	if met := r.Errors[oneloop.KindClosed] + r.Errors[oneloop.KindReset]; r.Answered == 0 || r.Answered+met != 50 || r.Failed != met {
 		t.Errorf("got %+v, want 50 answers or closes", r)
 	}
 }
@@ -182,7 +183,7 @@ func TestIdleConnectionsAreReopened(t *testing.T) {
 	// the server closes with the response or soon after it
 	url := rawServer(t, says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", true))
 	r := mustRun(t, Config{URL: url, Connections: 2, Rate: 50, Duration: 400 * time.Millisecond, Expect: []byte("x"), Timeout: time.Minute})
-	if met := r.Errors[kindClosed] + r.Errors[kindReset]; r.Offered != 20 || r.Answered+met != 20 || r.Failed != met || r.Opened < r.Answered {
+	if met := r.Errors[oneloop.KindClosed] + r.Errors[oneloop.KindReset]; r.Offered != 20 || r.Answered+met != 20 || r.Failed != met || r.Opened < r.Answered {
 		t.Errorf("got %+v, want 20 requests and a connection for each", r)
 	}
 }
@@ -208,7 +209,7 @@ func TestRequestsAreSentByIPv6(t *testing.T) {
 func checkKind(t *testing.T, c Config, want string, n int64) {
 	t.Helper()
 	c.Timeout = time.Minute
-	if want == kindTimeout {
+	if want == oneloop.KindTimeout {
 		c.Timeout = 50 * time.Millisecond
 	}
 	r := mustRun(t, c)
@@ -252,7 +253,7 @@ func TestAServerThatStopsListeningIsReported(t *testing.T) {
 	c := Config{URL: "http://" + l.Addr().String() + "/", Connections: 2, Close: true, Requests: 6, Expect: []byte("x"), Timeout: time.Minute}
 	r := mustRun(t, c)
 	<-served
-	if n := r.Errors[kindConnect] + r.Errors[kindReset] + r.Errors[kindClosed]; r.Failed != 6 || n != 6 || r.Errors[kindConnect] == 0 {
+	if n := r.Errors[oneloop.KindConnect] + r.Errors[oneloop.KindReset] + r.Errors[oneloop.KindClosed]; r.Failed != 6 || n != 6 || r.Errors[oneloop.KindConnect] == 0 {
 		t.Errorf("got %+v, want 6 failures, the last of kind connect", r)
 	}
 }
@@ -260,7 +261,7 @@ func TestAServerThatStopsListeningIsReported(t *testing.T) {
 func TestRequestsUnderWayAreLimited(t *testing.T) {
 	url := rawServer(t, says("", false))
 	r := mustRun(t, Config{URL: url, Connections: 5, Close: true, Rate: 200, Duration: 100 * time.Millisecond, Timeout: time.Second, Expect: []byte("x")})
-	if r.Offered != 20 || r.Failed != 20 || r.Errors[kindTimeout] < 5 || r.Errors[kindLimit] == 0 || r.Errors[kindLimit]+r.Errors[kindTimeout] != 20 {
+	if r.Offered != 20 || r.Failed != 20 || r.Errors[oneloop.KindTimeout] < 5 || r.Errors[kindLimit] == 0 || r.Errors[kindLimit]+r.Errors[oneloop.KindTimeout] != 20 {
 		t.Errorf("got %+v, want 5 timeouts (more if the machine stalled for a second) and the others above the limit", r)
 	}
 }

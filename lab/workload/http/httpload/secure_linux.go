@@ -6,6 +6,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"weir/lab/internal/oneloop"
 )
 
 // beginHandshake starts the TLS handshake of connection i.
@@ -43,9 +45,7 @@ func (l *loop) stepHandshake(i int) {
 // handshakeFailed handles a failed handshake of connection i.
 func (l *loop) handshakeFailed(i int, now int64, err error) {
 	err = handshakeError(l.tlsConfig.ServerName, err)
-	if l.Start.Load() == 0 {
-		l.dialErr = err
-	}
+	l.NotConnected(err)
 	l.fail(i, now, tlsKind(err), "%v", err)
 	if !l.open {
 		l.conns[i].state, l.conns[i].stateSince = refused, now
@@ -56,9 +56,9 @@ func (l *loop) handshakeFailed(i int, now int64, err error) {
 func tlsKind(err error) string {
 	switch {
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return kindClosed
+		return oneloop.KindClosed
 	case errors.Is(err, syscall.ECONNRESET):
-		return kindReset
+		return oneloop.KindReset
 	}
 	return kindTLS
 }
@@ -125,13 +125,4 @@ func (l *loop) tlsError(i int, now int64, err error) {
 		return
 	}
 	l.fail(i, now, tlsKind(err), "%v after %d bytes of the response", err, c.received)
-}
-
-// stopHandshakes ends the coroutines of unfinished handshakes, which belong to the loop's thread.
-func (l *loop) stopHandshakes() {
-	for i := range l.conns {
-		if c := &l.conns[i]; c.state == handshaking {
-			c.tls.stop()
-		}
-	}
 }

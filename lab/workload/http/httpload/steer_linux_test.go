@@ -7,13 +7,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"weir/lab/internal/oneloop"
 
 	"weir/lab/internal/steertest"
 	"weir/lab/load"
 )
 
 func steer(t *testing.T, c Config) *steertest.Conversation[Report] {
-	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error { return Steer(ctx, c, in, out) })
+	return steertest.Begin[Report](t, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return load.Conduct(ctx, in, out, c, Run)
+	})
 }
 
 func TestSteeringMeasuresItsWindow(t *testing.T) {
@@ -64,7 +67,7 @@ func TestTheWindowsRequestsAreCompleteAfterIt(t *testing.T) {
 	s.Hear("measured")
 	s.Say("stop")
 	r := s.Hear("report").Report
-	if err := s.End(); err != nil || r.Offered < 9 || r.Failed != r.Offered || r.Unfinished != 0 || r.Errors[kindTimeout] < r.Failed {
+	if err := s.End(); err != nil || r.Offered < 9 || r.Failed != r.Offered || r.Unfinished != 0 || r.Errors[oneloop.KindTimeout] < r.Failed {
 		t.Errorf("got error %v and %+v, want every request of the window to time out", err, r)
 	}
 }
@@ -101,7 +104,7 @@ func TestSteeringRejectsUnknownCommands(t *testing.T) {
 	}
 	c := lenient("http://127.0.0.1:1/")
 	c.Requests = 5
-	if err := Steer(t.Context(), c, strings.NewReader(""), io.Discard); !errors.Is(err, load.ErrUsage) {
+	if err := load.Conduct(t.Context(), strings.NewReader(""), io.Discard, c, Run); !errors.Is(err, load.ErrUsage) {
 		t.Errorf("number of requests, steered: got %v, want a usage error", err)
 	}
 }

@@ -3,43 +3,29 @@ package httpload
 import (
 	"fmt"
 	"io"
-	"strings"
-	"time"
 
 	"weir/lab/load"
-	"weir/lab/result"
 )
 
 // WriteText writes r as text.
 func (r *Report) WriteText(w io.Writer) error {
-	var b strings.Builder
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-12s "+format+"\n", append([]any{name}, args...)...)
-	}
-	seconds := time.Duration(r.WindowNS).Seconds()
-	fmt.Fprintf(&b, "%s: %s\n", r.URL, r.title())
+	t := r.NewText("%s: %s", r.URL, r.title())
 	if r.Rate > 0 {
-		row("offered", "%.1f requests/s for %.3g s: %d, %.2f %% of it achieved", r.OfferedRate, seconds, r.Offered, 100*r.AchievedRatio)
-		row("lateness", "%s", percentilesText(r.LatenessUS))
-		row("behind", "%d found their connection busy", r.Behind)
+		t.Offers(&r.Report, "requests")
 	}
-	row("answers", "%d in %.3f s: %.1f/s", r.Messages, seconds, r.MessageRate)
-	row("failed", "%d of %d, %d incomplete", r.Failed, r.Offered, r.Unfinished)
-	row("bytes", "%d, of which bodies %d: %.2f MB/s", r.Bytes, r.BodyBytes, float64(r.Bytes)/1e6/seconds)
+	t.Row("answers", "%d in %.3f s: %.1f/s", r.Messages, r.Seconds(), r.MessageRate)
+	t.Row("failed", "%d of %d, %d incomplete", r.Failed, r.Offered, r.Unfinished)
+	t.Row("bytes", "%d, of which bodies %d: %.2f MB/s", r.Bytes, r.BodyBytes, float64(r.Bytes)/1e6/r.Seconds())
 	if r.Encoded > 0 {
-		row("", "%d bodies in gzip", r.Encoded)
+		t.Row("", "%d bodies in gzip", r.Encoded)
 	}
-	row("connections", "%d opened", r.Opened)
-	if t := r.TLS; t != nil {
-		row("TLS", "%s", t.text())
-		row("handshakes", "%d, of which %d resumed a session", t.Handshakes, t.Resumed)
+	t.Row("connections", "%d opened", r.Opened)
+	if s := r.TLS; s != nil {
+		t.Row("TLS", "%s", s.text())
+		t.Row("handshakes", "%d, of which %d resumed a session", s.Handshakes, s.Resumed)
 	}
-	r.writeTimes(&b)
-	row("own CPU", "%.3f of a core, waited %.3f for one; %.2f us an answer", float64(r.CPUNS)/float64(r.WindowNS), float64(r.RunQueueNS)/float64(r.WindowNS),
-		float64(r.CPUNS)/1e3/float64(max(1, r.Messages)))
-	r.writeTrouble(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	r.writeTimes(t)
+	return t.End(w, &r.Report, "answer")
 }
 
 // arrivals describes the arrival patterns.
@@ -56,16 +42,13 @@ func (r *Report) title() string {
 		what += ", closed loop"
 	}
 	if r.Stopped != "" {
-		return what + " (stopped " + r.Stopped + ")"
-	}
-	if r.Interrupt {
-		return what + " (interrupted)"
+		what += " (stopped " + r.Stopped + ")"
 	}
 	return what
 }
 
 // writeTimes writes ab's two tables.
-func (r *Report) writeTimes(b *strings.Builder) {
+func (r *Report) writeTimes(b *load.Text) {
 	fmt.Fprintf(b, "\n  %-12s %9s %9s %9s %9s %9s\n", "ms", "min", "mean", "sd", "median", "max")
 	line := func(name string, t Times) {
 		fmt.Fprintf(b, "  %-12s %9.3f %9.3f %9.3f %9.3f %9.3f\n", name, t.Min/1e3, t.Mean/1e3, t.SD/1e3, t.Median/1e3, t.Max/1e3)
@@ -88,19 +71,4 @@ func (r *Report) writeTimes(b *strings.Builder) {
 		fmt.Fprintf(b, " %8.3f", us/1e3)
 	}
 	b.WriteString("\n\n")
-}
-
-func (r *Report) writeTrouble(b *strings.Builder) {
-	if len(r.Errors) == 0 {
-		b.WriteString("  errors       none\n")
-		return
-	}
-	fmt.Fprintf(b, "  errors       %s\n", r.Trouble())
-	for _, d := range r.Details {
-		fmt.Fprintf(b, "               %s\n", d)
-	}
-}
-
-func percentilesText(p result.Percentiles) string {
-	return fmt.Sprintf("p1 %.3f ms, p50 %.3f, p99 %.3f, p99.9 %.3f, max %.3f", p.P01/1e3, p.P50/1e3, p.P99/1e3, p.P999/1e3, p.Max/1e3)
 }

@@ -6,23 +6,24 @@ import (
 	"strings"
 	"testing"
 
+	"weir/lab/load"
 	"weir/lab/result"
 )
 
 func example() Report {
-	return Report{URL: "http://127.0.0.1:8080/", Connections: 64, Rate: 5000, Pattern: "poisson", KeepAlive: true, OfferedRate: 5000, MessageRate: 4990, AchievedRatio: 0.998,
-		Offered: 10000, Attempted: 9995, Messages: 9980, Answered: 9990, Failed: 10, Bytes: 42_000_000, BodyBytes: 40_000_000, Encoded: 7, Behind: 12, Opened: 66,
-		LatenessUS: result.Percentiles{P01: 5, P50: 20, P99: 40, P999: 250, Max: 1000}, LatencyUS: result.Percentiles{P50: 100, P99: 2000, Max: 9000},
+	return Report{URL: "http://127.0.0.1:8080/", Connections: 64, Rate: 5000, Pattern: "poisson", KeepAlive: true, Attempted: 9995, BodyBytes: 40_000_000, Encoded: 7, Opened: 66,
+		Report: load.Report{OfferedRate: 5000, MessageRate: 4990, AchievedRatio: 0.998, Offered: 10000, Messages: 9980, Answered: 9990, Failed: 10, Bytes: 42_000_000, Behind: 12,
+			LatenessUS: result.Percentiles{P01: 5, P50: 20, P99: 40, P999: 250, Max: 1000}, LatencyUS: result.Percentiles{P50: 100, P99: 2000, Max: 9000},
+			Errors: map[string]int64{"timeout": 4, "status": 6}, Details: []string{"connection 3: status 500"},
+			CPUNS: 400_000_000, RunQueueNS: 20_000_000, WindowNS: 2_000_000_000, StartedNS: 7},
 		ConnectUS: Times{Min: 20, Mean: 30.5, SD: 2, Median: 30, Max: 90}, WaitUS: Times{Min: 50}, ProcessingUS: Times{Min: 55}, TotalUS: Times{Min: 56, Median: 70, Max: 8000},
-		DueUS:  Times{Min: 57, Median: 100, P66: 110, P75: 120, P80: 130, P90: 200, P95: 500, P98: 900, P99: 2000, P999: 5000, Max: 9000},
-		Errors: map[string]int64{"timeout": 4, "status": 6}, Details: []string{"connection 3: status 500"},
-		CPUNS: 400_000_000, RunQueueNS: 20_000_000, WindowNS: 2_000_000_000, StartedNS: 7}
+		DueUS: Times{Min: 57, Median: 100, P66: 110, P75: 120, P80: 130, P90: 200, P95: 500, P98: 900, P99: 2000, P999: 5000, Max: 9000}}
 }
 
 const wantText = `http://127.0.0.1:8080/: 64 connections, open loop of 5000 requests/s, Poisson arrivals
   offered      5000.0 requests/s for 2 s: 10000, 99.80 % of it achieved
-  lateness     p1 0.005 ms, p50 0.020, p99 0.040, p99.9 0.250, max 1.000
-  behind       12 found their connection busy
+  lateness     p1 5.0 us, p50 20.0 us, p99 40.0 us, p99.9 250 us, max 1.000 ms
+  behind       12 found their connection full or busy
   answers      9980 in 2.000 s: 4990.0/s
   failed       10 of 10000, 0 incomplete
   bytes        42000000, of which bodies 40000000: 21.00 MB/s
@@ -39,7 +40,7 @@ const wantText = `http://127.0.0.1:8080/: 64 connections, open loop of 5000 requ
   % within ms        50       66       75       80       90       95       98       99     99.9      100
   from due        0.100    0.110    0.120    0.130    0.200    0.500    0.900    2.000    5.000    9.000
 
-  own CPU      0.200 of a core, waited 0.010 for one; 40.08 us an answer
+  own CPU      0.200 of a core, waited 0.010 for one; 40.08 us for each answer
   errors       status (6), timeout (4)
                connection 3: status 500
 `
@@ -76,8 +77,8 @@ func TestTitlesDescribeTheLoad(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"64 connections, closed loop": func(r *Report) { r.Rate = 0 },
 		"64 at once, a connection for each, open loop of 5000 requests/s, Poisson arrivals":                func(r *Report) { r.KeepAlive = false },
-		"64 connections, open loop of 5000 requests/s, evenly spaced (interrupted)":                        func(r *Report) { r.Interrupt, r.Pattern = true, "staggered" },
-		"64 connections, open loop of 5000 requests/s, all connections together (stopped after 10 errors)": func(r *Report) { r.Interrupt, r.Pattern, r.Stopped = true, "together", "after 10 errors" },
+		"64 connections, open loop of 5000 requests/s, evenly spaced":                                      func(r *Report) { r.Pattern = "staggered" },
+		"64 connections, open loop of 5000 requests/s, all connections together (stopped after 10 errors)": func(r *Report) { r.Pattern, r.Stopped = "together", "after 10 errors" },
 	} {
 		r := example()
 		if change(&r); r.title() != want {

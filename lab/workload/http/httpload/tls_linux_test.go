@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"weir/lab/internal/oneloop"
 
 	"golang.org/x/sys/unix"
 
@@ -236,18 +237,18 @@ func TestEveryMisbehaviourBelowHTTPHasItsKind(t *testing.T) {
 		want   string
 	}{
 		{"right until close_notify", speak(open), ""},
-		{"close without close_notify", below(""), kindClosed},
-		{"close within a record", below("\x17\x03\x03\x00\x40half"), kindClosed},
+		{"close without close_notify", below(""), oneloop.KindClosed},
+		{"close within a record", below("\x17\x03\x03\x00\x40half"), oneloop.KindClosed},
 		{"a record that does not decrypt", below("\x17\x03\x03\x00\x20" + strings.Repeat("x", 32)), kindTLS},
 		{"not a record", below(strings.Repeat("x", 32)), kindTLS},
-		{"close instead of a handshake", func(c net.Conn) { c.Read(make([]byte, 4096)) }, kindClosed},                            //nolint:errcheck // seen by the client
-		{"close in the handshake", func(c net.Conn) { c.Read(make([]byte, 4096)); c.Write([]byte("\x16\x03\x03")) }, kindClosed}, //nolint:errcheck // seen by the client
-		{"no TLS", func(c net.Conn) { c.Write([]byte("SSH-2.0-OpenSSH\r\n")) }, kindTLS},                                         //nolint:errcheck // seen by the client
+		{"close instead of a handshake", func(c net.Conn) { c.Read(make([]byte, 4096)) }, oneloop.KindClosed},                            //nolint:errcheck // seen by the client
+		{"close in the handshake", func(c net.Conn) { c.Read(make([]byte, 4096)); c.Write([]byte("\x16\x03\x03")) }, oneloop.KindClosed}, //nolint:errcheck // seen by the client
+		{"no TLS", func(c net.Conn) { c.Write([]byte("SSH-2.0-OpenSSH\r\n")) }, kindTLS},                                                 //nolint:errcheck // seen by the client
 		{"an untrusted certificate", func(c net.Conn) {
 			other, _ := certificate(t, time.Now())
 			secure(other, says(open, true))(c)
 		}, kindTLS},
-		{"never ends its handshake", func(c net.Conn) { bytes.NewBuffer(nil).ReadFrom(c) }, kindTimeout}, //nolint:errcheck // until the client closes
+		{"never ends its handshake", func(c net.Conn) { bytes.NewBuffer(nil).ReadFrom(c) }, oneloop.KindTimeout}, //nolint:errcheck // until the client closes
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for name, c := range map[string]Config{

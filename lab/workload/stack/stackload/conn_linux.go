@@ -1,16 +1,12 @@
 package stackload
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 )
 
 // connState is the state of a connection.
@@ -41,61 +37,24 @@ type conn struct {
 	written        int64 // bytes
 }
 
-// connectAll opens the connections before the load starts, at most atOnce at a time. For connect
-// there are none.
-func (l *loop) connectAll() error {
-	if l.Operation == Connect {
-		return nil
-	}
-	progress, made := l.Clock.Now(), int64(0)
-	for begun := 0; l.readyCount < int64(len(l.conns)); {
-		for ; begun < len(l.conns) && int64(begun)-l.readyCount < maxConnecting && l.dialErr == nil; begun++ {
-			l.connect(begun)
-		}
-		l.turnOnce(l.Clock.Now() + oneloop.Nap)
-		now := l.Clock.Now()
-		if l.readyCount > made {
-			progress, made = now, l.readyCount
-		}
-		switch {
-		case l.Stop.Load():
-			return context.Canceled
-		case l.dialErr != nil:
-			return raw.DialError(l.Config.server(), l.dialErr)
-		case now-progress > int64(min(l.Timeout, raw.DialTimeout)):
-			return raw.DialError(l.Config.server(), os.ErrDeadlineExceeded)
-		}
-	}
-	return nil
-}
-
-// connect starts to open connection i.
-func (l *loop) connect(i int) {
+// Connect starts to open connection i.
+func (l *loop) Connect(i int) {
 	c := &l.conns[i]
 	now := l.Clock.Now()
-	fd, err := l.server.Socket()
+	if l.Operation == Connect {
+		l.countBusy(c)
+	}
+	fd, err := l.Dial(i, func(fd int) error { return setCongestion(fd, l.Congestion) })
 	if err != nil {
 		l.notConnected(i, err)
 		return
 	}
-	*c = conn{fd: int32(fd), state: connecting, queued: c.queued, value: c.value, startedAt: now, lastProgressAt: now}
+	*c = conn{fd: fd, state: connecting, queued: c.queued, counted: c.counted, value: c.value, startedAt: now, lastProgressAt: now}
 	l.Alive.Add(1)
-	if l.Operation == Connect {
-		l.countBusy(c)
-	}
-	if err = setCongestion(fd, l.Congestion); err == nil {
-		err = l.server.Connect(fd)
-	}
-	if err == nil {
-		err = l.poll.Add(fd, i)
-	}
-	if err != nil {
-		l.notConnected(i, err)
-	}
 }
 
-// handle handles epoll events of connection i.
-func (l *loop) handle(i int, events uint32) {
+// Handle handles epoll events of connection i.
+func (l *loop) Handle(i int, events uint32) {
 	c := &l.conns[i]
 	if c.fd < 0 {
 		return
@@ -127,45 +86,24 @@ func (l *loop) connectionOpened(i int) {
 		l.connects.Record(now - c.startedAt)
 	}
 	c.state, c.lastProgressAt = open, now
-	// Without Nagle's algorithm small segments are sent at once. If this fails the connection is
-	// broken, and its next use returns the error.
-	unix.SetsockoptInt(int(c.fd), unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) //nolint:errcheck // see above
 	l.task.opened(i)
 }
 
 // notConnected handles the failure to open connection i.
 func (l *loop) notConnected(i int, err error) {
-	kind := kindConnect
-	for _, own := range []error{unix.EMFILE, unix.ENFILE, unix.EADDRNOTAVAIL, unix.ENOBUFS, unix.ENOMEM} {
-		if errors.Is(err, own) {
-			kind = kindLocal
-		}
-	}
-	if l.Start.Load() == 0 {
-		l.dialErr = err
-	}
-	l.fail(i, kind, "no connection: %v", err)
+	l.fail(i, l.NotConnected(err), "no connection: %v", err)
 }
 
 // connectionError handles an error of connection i.
 func (l *loop) connectionError(i int, errno syscall.Errno) {
-	kind := kindReset
-	if errno == syscall.EPIPE {
-		kind = kindClosed
-	}
-	if errno == syscall.ETIMEDOUT {
-		kind = kindTimeout
-	}
-	l.fail(i, kind, "connection %d: %v", i, errno)
+	l.fail(i, oneloop.ErrorKind(errno), "connection %d: %v", i, errno)
 }
 
 // fail counts an error of connection i and closes it. It is tried again after retryAfter.
 func (l *loop) fail(i int, kind, detail string, args ...any) {
-	if l.Start.Load() == 0 && l.dialErr == nil {
-		l.dialErr = fmt.Errorf(kind+": "+detail, args...)
-	}
+	l.NotConnected(fmt.Errorf(kind+": "+detail, args...))
 	l.Failed.Add(1)
-	l.fails.Add(kind, 1, detail, args...)
+	l.Failures.Add(kind, 1, detail, args...)
 	l.closeConn(i)
 	c := &l.conns[i]
 	c.state, c.lastProgressAt = refused, l.Clock.Now()

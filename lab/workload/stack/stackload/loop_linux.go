@@ -1,16 +1,13 @@
 package stackload
 
 import (
-	"runtime"
+	"context"
 
 	"golang.org/x/sys/unix"
 
 	"weir/lab/internal/oneloop"
-)
-
-const (
-	startDelay    = int64(20e6) // ns; from the last connection to the first operation
-	maxConnecting = 64          // concurrent connection attempts before the first operation
+	"weir/lab/internal/raw"
+	"weir/lab/load"
 )
 
 // task is the part of an operation that differs from the others.
@@ -27,16 +24,11 @@ type task interface {
 type loop struct {
 	Config
 	*oneloop.State
-	poll   *oneloop.Poll
-	server oneloop.Server
-	task   task
+	task task
 
-	conns       []conn
-	runQueue    []int32 // connections that run without an event
-	readyCount  int64   // connections that are ready before the load starts
-	busy        int     // operations under way that will end
-	nextCheckAt int64   // ns; time of the next checkTimeouts
-	dialErr     error   // failure of a connection before the load
+	conns    []conn
+	runQueue []int32 // connections that run without an event
+	busy     int     // operations under way that will end
 
 	carried      int64         // bytes of bulk data; for in those written to a socket
 	windowStart  counterTotals // at the start of the window
@@ -53,16 +45,10 @@ type counterTotals struct {
 	segments
 }
 
-func newLoop(c Config, s *oneloop.State) (*loop, error) {
-	server, err := oneloop.ParseServer(c.server())
-	if err != nil {
-		return nil, err
-	}
-	poll, err := oneloop.NewPoll()
-	if err != nil {
-		return nil, err
-	}
-	l := &loop{Config: c, State: s, poll: poll, server: server, conns: make([]conn, c.Connections), counts: newCounts()}
+func newLoop(ctx context.Context, c Config, s *oneloop.State) (l *loop, err error) {
+	s.Server, err = oneloop.FindServer(ctx, c.server(), c.Operation == Connect)
+	s.ConnectLimit = min(c.Timeout, raw.DialTimeout)
+	l = &loop{Config: c, State: s, conns: make([]conn, c.Connections), counts: newCounts()}
 	switch c.Operation {
 	case Connect:
 		l.task = &connects{loop: l}
@@ -78,82 +64,78 @@ func newLoop(c Config, s *oneloop.State) (*loop, error) {
 	for i := range l.conns {
 		l.conns[i].fd = -1
 	}
-	return l, nil
+	return l, err
 }
 
-// close closes the sockets. It must be called after run has returned.
+// offer implements work. The connections of connect are opened by the load.
+func (l *loop) offer(ctx context.Context, ev load.Events) error {
+	before := l.Connections
+	if l.Operation == Connect {
+		before = 0
+	}
+	return l.Run(ctx, ev, l, before, l.Duration)
+}
+
+func (l *loop) found() *counts { return &l.counts }
+
+// close implements work.
 func (l *loop) close() {
 	for i := range l.conns {
 		if fd := l.conns[i].fd; fd >= 0 {
 			unix.Close(int(fd)) //nolint:errcheck // nothing is lost
 		}
 	}
-	l.poll.Close()
 }
 
-// run connects, works until the window is over, and waits for the operations under way.
-func (l *loop) run() {
-	defer close(l.Ended)
-	runtime.LockOSThread()
-	if l.Err = l.connectAll(); l.Err != nil {
-		return
-	}
-	now := l.Clock.Now()
-	l.Connected.Store(now)
-	l.Begin(now+startDelay, l.Duration)
-	close(l.Ready)
-	l.work()
-	close(l.Over)
-	l.finishOperations()
-}
-
-// work runs operations until the window is over or the run is ended early.
-func (l *loop) work() {
-	for start := l.Start.Load(); !l.Stop.Load() && l.Clock.Now() < start; {
-		l.turnOnce(min(start, l.Clock.Now()+oneloop.Nap))
-	}
+// Begun implements oneloop.Loop.
+func (l *loop) Begun() {
 	for i := range l.conns {
 		l.queue(i)
 	}
-	for !l.Stop.Load() {
-		now := l.Clock.Now()
-		if l.From == 0 {
-			if l.Open(now); l.From != 0 {
-				l.windowStart = l.read()
-				l.warmMessages += l.carried / bulkMessage
-			}
-		}
-		if now >= l.Window.To.Load() {
-			break
-		}
-		until := l.Until(min(l.nextCheckAt, now+oneloop.Nap))
-		if len(l.runQueue) > 0 {
-			until = 0
-		}
-		l.turnOnce(until)
-	}
-	l.endedEarly = l.Clock.Now() < l.Window.To.Load()
-	l.Window.To.Store(min(l.Window.To.Load(), l.Clock.Now()))
-	l.account()
 }
 
-// account computes the figures of the window.
-func (l *loop) account() {
+// Offer runs the queued connections.
+func (l *loop) Offer(now int64) (more bool) {
+	if l.From != 0 && l.windowStart.at == 0 {
+		l.windowStart = l.read()
+		l.WarmMessages += l.carried / bulkMessage
+	}
+	n := len(l.runQueue)
+	for _, i := range l.runQueue[:n] {
+		c := &l.conns[i]
+		c.queued = false
+		if c.state == closed && !l.windowOver(l.Clock.Now()) {
+			l.Connect(int(i))
+		} else if c.fd >= 0 && c.state != connecting {
+			l.task.turn(int(i), 0)
+		}
+	}
+	l.runQueue = l.runQueue[:copy(l.runQueue, l.runQueue[n:])]
+	return len(l.runQueue) > 0
+}
+
+// Finish computes the figures of the window, and lets the operations under way end.
+func (l *loop) Finish(int64) {
 	last := l.read()
-	l.Shut(l.Window.To.Load())
 	switch l.Operation {
 	case In, Out, RR:
 		l.segments, l.span = last.minus(l.windowStart.segments), last.at-l.windowStart.at
 	case Idle:
-		l.messages = l.Alive.Load()
+		l.Messages = l.Alive.Load()
 	}
 	switch l.Operation {
 	case In:
-		l.bytes = last.acked - l.windowStart.acked
+		l.Bytes = last.acked - l.windowStart.acked
 	case Out:
-		l.bytes = last.read - l.windowStart.read
+		l.Bytes = last.read - l.windowStart.read
+	}
+	if l.From != 0 {
+		l.task.measured()
 	}
 }
+
+// Waiting implements oneloop.Loop.
+func (l *loop) Waiting(int64) bool { return l.From != 0 && l.busy > 0 }
 
 // read reads the counters of all connections. For connect each connection is read when it ends.
 func (l *loop) read() counterTotals {
@@ -176,22 +158,6 @@ func (l *loop) readOne(c *conn, r *counterTotals) {
 	r.segments.add(segmentsOf(&l.info))
 }
 
-// finishOperations waits for the operations under way at the end of the window, unless the run was
-// stopped.
-func (l *loop) finishOperations() {
-	if l.From == 0 {
-		return
-	}
-	l.task.measured()
-	for !l.Stop.Load() && l.busy > 0 {
-		until := l.nextCheckAt
-		if len(l.runQueue) > 0 {
-			until = 0
-		}
-		l.turnOnce(until)
-	}
-}
-
 // windowOver reports whether the window has ended, so that no operation may start.
 func (l *loop) windowOver(now int64) bool { return now >= l.Window.To.Load() || l.Stop.Load() }
 
@@ -203,29 +169,8 @@ func (l *loop) queue(i int) {
 	}
 }
 
-// turnOnce waits for events, at most until the given time, and handles them and the queued
-// connections.
-func (l *loop) turnOnce(until int64) {
-	l.poll.Wait(l.Clock, until, 0, l.handle)
-	n := len(l.runQueue)
-	for _, i := range l.runQueue[:n] {
-		c := &l.conns[i]
-		c.queued = false
-		if c.state == closed && l.Start.Load() != 0 && !l.windowOver(l.Clock.Now()) {
-			l.connect(int(i))
-		} else if c.fd >= 0 && c.state != connecting {
-			l.task.turn(int(i), 0)
-		}
-	}
-	l.runQueue = l.runQueue[:copy(l.runQueue, l.runQueue[n:])]
-	if now := l.Clock.Now(); now >= l.nextCheckAt {
-		l.checkTimeouts(now)
-	}
-}
-
-// checkTimeouts checks the timeouts of all connections, and the retry of failed ones.
-func (l *loop) checkTimeouts(now int64) {
-	l.nextCheckAt = now + min(oneloop.Nap, max(int64(l.Timeout)/20, 1e6))
+// Check checks the timeouts of all connections, and the retry of failed ones.
+func (l *loop) Check(now int64) (next int64) {
 	for i := range l.conns {
 		c := &l.conns[i]
 		if c.state == refused && now-c.lastProgressAt > retryAfter && l.Operation != Idle {
@@ -240,9 +185,10 @@ func (l *loop) checkTimeouts(now int64) {
 			from = l.task.waits(c)
 		}
 		if from != 0 && now-from > int64(l.Timeout) {
-			l.fail(i, kindTimeout, "connection %d made no progress within %v", i, l.Timeout)
+			l.fail(i, oneloop.KindTimeout, "connection %d made no progress within %v", i, l.Timeout)
 		}
 	}
+	return now + min(oneloop.Nap, max(int64(l.Timeout)/20, 1e6))
 }
 
 // count counts a successful operation that ended now and took the given time.
@@ -250,10 +196,10 @@ func (l *loop) count(now, took int64) {
 	l.Done.Add(1)
 	switch {
 	case l.Window.Holds(now):
-		l.messages++
-		l.times.Record(took)
+		l.Messages++
+		l.Latency.Record(took)
 	case now < l.Window.From.Load():
-		l.warmMessages++
+		l.WarmMessages++
 	}
 }
 

@@ -2,17 +2,18 @@ package stackload
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
+	"weir/lab/internal/tally"
 	"weir/lab/load"
 	"weir/wire"
 )
@@ -25,7 +26,6 @@ const maxUnderWay = 1 << 20
 type pinger struct {
 	Config
 	*oneloop.State
-	poll   *oneloop.Poll
 	socket *stampSocket
 
 	base        uint16    // identifier of flow 0
@@ -58,17 +58,11 @@ func newPinger(c Config, s *oneloop.State) (work, error) {
 	if err != nil {
 		return nil, err
 	}
-	poll, err := oneloop.NewPoll()
-	if err == nil {
-		if err = poll.Add(socket.fd, 0); err != nil {
-			poll.Close()
-		}
-	}
-	if err != nil {
+	if err = s.Poll.Add(socket.fd, 0); err != nil {
 		socket.close()
 		return nil, err
 	}
-	p := &pinger{Config: c, State: s, poll: poll, socket: socket, base: uint16(rand.Uint32()), period: 1e9 / c.Rate,
+	p := &pinger{Config: c, State: s, socket: socket, base: uint16(rand.Uint32()), period: 1e9 / c.Rate,
 		slots: make([]awaited, 1<<bits.Len(uint(many)+1024)), counts: newCounts()}
 	binary.NativeEndian.PutUint64(p.magic[:], rand.Uint64())
 	body := make([]byte, c.Size)
@@ -82,10 +76,41 @@ func newPinger(c Config, s *oneloop.State) (work, error) {
 
 func (p *pinger) found() *counts { return &p.counts }
 
-func (p *pinger) close() {
-	p.poll.Close()
-	p.socket.close()
+func (p *pinger) close() { p.socket.close() }
+
+// offer implements work.
+func (p *pinger) offer(ctx context.Context, ev load.Events) error {
+	return p.Run(ctx, ev, p, 0, p.Duration)
 }
+
+// Connect implements oneloop.Loop: there are no connections.
+func (p *pinger) Connect(int) {}
+
+// Due implements oneloop.Loop.
+func (p *pinger) Due() (at, then int64) {
+	if p.Start.Load() == 0 {
+		return tally.Unset, tally.Unset
+	}
+	return p.due(p.nextPing), p.due(p.nextPing + 1)
+}
+
+// Offer implements oneloop.Loop.
+func (p *pinger) Offer(now int64) (more bool) {
+	if !p.IsOver {
+		p.sendDue(now)
+	}
+	p.Check(now)
+	return false
+}
+
+// Finish sends every ping that was due in the window.
+func (p *pinger) Finish(end int64) { p.sendDue(end - 1) }
+
+// Waiting implements oneloop.Loop.
+func (p *pinger) Waiting(int64) bool { return p.windowPings > 0 }
+
+// Leave counts the pings that are under way as lost, if the run was stopped.
+func (p *pinger) Leave() { p.lost += int64(p.windowPings) }
 
 // due returns the time at which ping k is due.
 func (p *pinger) due(k int64) int64 {
@@ -95,48 +120,18 @@ func (p *pinger) due(k int64) int64 {
 	return p.Start.Load() + int64(float64(k)*p.period)
 }
 
-// run sends pings until the window is over, and waits for the last replies.
-func (p *pinger) run() {
-	defer close(p.Ended)
-	runtime.LockOSThread()
-	now := p.Clock.Now()
-	p.Connected.Store(now)
-	p.Begin(now+startDelay, p.Duration)
-	close(p.Ready)
-	for !p.Stop.Load() {
-		now := p.Clock.Now()
-		p.Open(now)
-		if now >= p.Window.To.Load() {
-			break
-		}
-		p.sendDue(now)
-		next := p.due(p.nextPing)
-		p.wait(p.Until(min(next, now+oneloop.Nap)), p.due(p.nextPing+1))
-	}
-	p.endedEarly = p.Clock.Now() < p.Window.To.Load()
-	end := min(p.Window.To.Load(), p.Clock.Now())
-	p.Window.To.Store(end)
-	p.Shut(end)
-	close(p.Over)
-	p.sendDue(end - 1) // includes all pings that were due
-	for !p.Stop.Load() && p.windowPings > 0 {
-		p.wait(p.Clock.Now()+min(oneloop.Nap, max(int64(p.Timeout)/20, 1e6)), 0)
-	}
-	p.lost += int64(p.windowPings) // if the run was stopped
-}
-
-// wait receives replies until the given time, and counts pings without a reply in time as lost.
-func (p *pinger) wait(until, then int64) {
-	p.poll.Wait(p.Clock, until, then, func(int, uint32) { p.receive() })
-	for now := p.Clock.Now(); p.oldest < p.nextPing; p.oldest++ {
+// Check counts pings without a reply in time as lost.
+func (p *pinger) Check(now int64) (next int64) {
+	for ; p.oldest < p.nextPing; p.oldest++ {
 		a := p.slot(p.oldest)
 		if a.waiting && now-a.dueAt <= int64(p.Timeout) {
-			return
+			break
 		}
 		if a.waiting {
 			p.countLost(a)
 		}
 	}
+	return now + min(oneloop.Nap, max(int64(p.Timeout)/20, 1e6))
 }
 
 // slot returns the slot of ping k.
@@ -182,17 +177,15 @@ func (p *pinger) send(k int64) {
 	binary.BigEndian.PutUint64(p.packet[wire.ICMPHeader+len(p.magic):], uint64(k))
 	binary.BigEndian.PutUint16(p.packet[2:], 0)
 	binary.BigEndian.PutUint16(p.packet[2:], wire.Sum{}.Add(p.packet).Checksum())
-	late := p.Clock.Now() - a.dueAt
-	p.Worst.Store(max(p.Worst.Load(), late))
+	p.RecordLateness(a.dueAt, p.Clock.Now())
 	if a.inWindow {
-		p.offered++
+		p.Offered++
 		p.windowPings++
-		p.lateness.Record(late)
 	}
 	a.writtenAt = realtime()
 	_, errno := raw.Write(int32(p.socket.fd), p.packet)
 	if unreachable(errno) { // an ICMP error for an earlier ping
-		p.fails.Add(kindUnreachable, 1, "ping: %v", errno)
+		p.Failures.Add(kindUnreachable, 1, "ping: %v", errno)
 		a.writtenAt = realtime()
 		_, errno = raw.Write(int32(p.socket.fd), p.packet)
 	}
@@ -201,7 +194,7 @@ func (p *pinger) send(k int64) {
 	case unreachable(errno):
 		p.countLost(a)
 	default: // a queue on this machine was full, which is no loss by the stack
-		p.fails.Add(kindSend, 1, "ping %d: %v", k, errno)
+		p.Failures.Add(kindSend, 1, "ping %d: %v", k, errno)
 		p.Failed.Add(1)
 		p.endWait(a)
 	}
@@ -216,16 +209,16 @@ func unreachable(errno syscall.Errno) bool {
 	return false
 }
 
-// receive reads the time stamps of sending, which are available before the replies, then the
+// Handle reads the time stamps of sending, which are available before the replies, then the
 // replies.
-func (p *pinger) receive() {
+func (p *pinger) Handle(int, uint32) {
 	p.readStamps()
 	for {
 		packet, stamp, errno := p.socket.receive(0)
 		switch {
 		case errno == syscall.EINTR:
 		case unreachable(errno):
-			p.fails.Add(kindUnreachable, 1, "ping: %v", errno)
+			p.Failures.Add(kindUnreachable, 1, "ping: %v", errno)
 		case errno != 0:
 			return
 		default:
@@ -245,7 +238,7 @@ func (p *pinger) readStamps() {
 			return
 		}
 		if why := p.socket.sendError; why != 0 { // an ICMP error, which uses the same queue
-			p.fails.Add(kindUnreachable, 1, "ping: %v", why)
+			p.Failures.Add(kindUnreachable, 1, "ping: %v", why)
 			continue
 		}
 		at := bytes.Index(packet[:min(len(packet), 128)], p.magic[:])
@@ -270,18 +263,18 @@ func (p *pinger) handleReply(packet []byte, stamp int64) {
 	}
 	k := int64(binary.BigEndian.Uint64(m.Body()[len(p.magic):]))
 	if k < 0 || k >= p.nextPing || p.slot(k).number != k {
-		p.fails.Add(kindBody, 1, "a reply to ping %d, which is not under way", k)
+		p.Failures.Add(kindBody, 1, "a reply to ping %d, which is not under way", k)
 		return
 	}
 	a := p.slot(k)
 	switch {
 	case !m.ChecksumOK():
-		p.fails.Add(kindChecksum, 1, "the reply to ping %d has a wrong checksum", k)
+		p.Failures.Add(kindChecksum, 1, "the reply to ping %d has a wrong checksum", k)
 	case !a.waiting && p.Clock.Now()-a.dueAt <= int64(p.Timeout):
-		p.fails.Add(kindTwice, 1, "a second reply to ping %d", k)
+		p.Failures.Add(kindTwice, 1, "a second reply to ping %d", k)
 	case !a.waiting: // too late
 	case m.EchoID() != p.base+uint16(k%int64(p.Flows)) || m.EchoSeq() != uint16(k/int64(p.Flows)) || !bytes.Equal(m.Body()[MinSize:], p.packet[wire.ICMPHeader+MinSize:]):
-		p.fails.Add(kindBody, 1, "the reply to ping %d differs from the request", k)
+		p.Failures.Add(kindBody, 1, "the reply to ping %d differs from the request", k)
 	default:
 		p.countReply(a, stamp)
 	}
@@ -300,13 +293,13 @@ func (p *pinger) countReply(a *awaited, stamp int64) {
 	p.Done.Add(1)
 	if !a.inWindow {
 		if a.dueAt < p.Window.From.Load() {
-			p.warmMessages++
+			p.WarmMessages++
 		}
 		return
 	}
-	p.messages++
+	p.Messages++
 	if a.sentAt == 0 {
 		p.unstamped++
 	}
-	p.times.Record(stamp - from)
+	p.Latency.Record(stamp - from)
 }

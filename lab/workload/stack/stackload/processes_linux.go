@@ -16,6 +16,7 @@ import (
 
 	"weir/internal/tail"
 	"weir/lab/internal/oneloop"
+	"weir/lab/load"
 )
 
 // processes sends pings by the system's ping, as the paper did. There is a process for each flow,
@@ -42,6 +43,11 @@ func (p *processes) found() *counts { return &p.counts }
 
 func (p *processes) close() {}
 
+// offer implements work.
+func (p *processes) offer(ctx context.Context, ev load.Events) error {
+	return p.Control(ctx, ev, p.run)
+}
+
 // run starts the processes, counts their replies until the window is over, and stops them.
 func (p *processes) run() {
 	defer close(p.Ended)
@@ -61,7 +67,7 @@ func (p *processes) run() {
 			p.childrenCPU += int64(cpu)
 			if err != nil {
 				p.Failed.Add(1)
-				p.fails.Add(kindPing, 1, "%v", err)
+				p.Failures.Add(kindPing, 1, "%v", err)
 			}
 		})
 	}
@@ -69,10 +75,7 @@ func (p *processes) run() {
 	p.Begin(p.Clock.Now(), p.Duration)
 	close(p.Ready)
 	p.countReplies()
-	p.endedEarly = p.Clock.Now() < p.Window.To.Load()
-	end := min(p.Window.To.Load(), p.Clock.Now())
-	p.Window.To.Store(end)
-	p.Shut(end)
+	p.Shut(p.Clock.Now())
 	close(p.Over)
 	stop()
 	for range p.answers { //nolint:revive // until all have ended; these are after the window
@@ -104,11 +107,11 @@ func (p *processes) answered(took int64) {
 	p.Done.Add(1)
 	switch now := p.Clock.Now(); {
 	case p.Window.Holds(now):
-		p.messages++
-		p.offered++
-		p.times.Record(took)
+		p.Messages++
+		p.Offered++
+		p.Latency.Record(took)
 	case now < p.Window.From.Load():
-		p.warmMessages++
+		p.WarmMessages++
 	}
 }
 

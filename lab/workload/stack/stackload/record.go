@@ -2,12 +2,8 @@ package stackload
 
 import "weir/lab/internal/tally"
 
-// The kinds of errors.
+// The kinds of errors beside those of package oneloop.
 const (
-	kindConnect = "connect" // the connection could not be opened
-	kindTimeout = "timeout" // not in time, or no progress of bulk data
-	kindReset   = "reset"   // the stack reset the connection
-	kindClosed  = "closed"  // the stack closed the connection unexpectedly
 	// data that differs from what was sent, or that is unexpected
 	kindBody = "body"
 	// in: the stack closed the connection before it had acknowledged all bytes
@@ -17,28 +13,20 @@ const (
 	kindChecksum    = "checksum"    // an echo reply with a wrong checksum
 	kindTwice       = "twice"       // a second reply to a ping
 	kindPing        = "ping"        // a process of the system's ping failed
-	// no file descriptor, port or memory on this machine
-	kindLocal = "local"
 )
 
 // bulkMessage is the number of bytes of bulk data that count as one message.
 const bulkMessage = 64 << 10
 
-// counts holds the figures of an operation. The controller reads it when the operation has ended.
+// counts holds the figures of an operation beside oneloop.Counts.
 type counts struct {
-	times, connects, lateness tally.Distribution
-
-	offered, messages, warmMessages, opened int64
-	bytes                                   int64
-	span                                    int64 // ns between the two readings of bulk data
-	// connections of in whose end of stream confirmed that all data has arrived
-	confirmed       int64
+	connects        tally.Distribution
+	opened          int64
+	span            int64 // ns between the two readings of bulk data
+	confirmed       int64 // connections of in whose end of stream confirmed that all data has arrived
 	lost, unstamped int64 // pings
-	// ns; CPU of the system's pings over their whole life
-	childrenCPU int64
-	endedEarly  bool // the window was ended early
-	segments    segments
-	fails       tally.Failures
+	childrenCPU     int64 // ns; CPU of the system's pings over their whole life
+	segments        segments
 }
 
 // segments counts TCP segments; again are retransmissions.
@@ -55,5 +43,5 @@ func (s segments) minus(t segments) segments {
 }
 
 func newCounts() counts {
-	return counts{times: tally.NewDistribution(), connects: tally.NewDistribution(), lateness: tally.NewDistribution()}
+	return counts{connects: tally.NewDistribution()}
 }

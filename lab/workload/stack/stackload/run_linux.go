@@ -27,25 +27,27 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 			return Report{}, err
 		}
 	}
-	s := oneloop.NewState(ev.Commands != nil)
+	s, err := oneloop.NewState(ev.Commands != nil)
+	if err != nil {
+		return Report{}, err
+	}
+	defer s.Poll.Close()
+	s.Histograms = c.Histograms
 	w, err := newWork(ctx, c, s)
 	if err != nil {
 		return Report{}, err
 	}
 	defer w.close()
 	defer raw.QuietRuntime()()
-	err = oneloop.Run(ctx, s, ev, w.run)
-	if s.Err != nil {
-		return Report{}, err
-	}
+	err = w.offer(ctx, ev)
 	return makeReport(c, s, w.found()), err
 }
 
 // work is an operation, as its controller uses it.
 type work interface {
-	run()           // runs in its own goroutine until the window is over
-	found() *counts // returns the figures; call it after run
-	close()         // closes the sockets; call it after run
+	offer(ctx context.Context, ev load.Events) error // runs it, as oneloop.State.Run
+	found() *counts                                  // returns the figures, after offer
+	close()                                          // closes the sockets, after offer
 }
 
 // newWork returns the work for an operation.
@@ -55,50 +57,31 @@ func newWork(ctx context.Context, c Config, s *oneloop.State) (work, error) {
 		return newProcesses(c, s)
 	case c.Operation == Ping:
 		return newPinger(c, s)
-	case c.Operation == Connect:
-		one, err := raw.NewDialer().DialContext(ctx, "tcp", c.server())
-		if err != nil {
-			return nil, raw.DialError(c.server(), err)
-		}
-		one.Close() //nolint:errcheck // it showed that the service listens
 	}
-	return newLoop(c, s)
+	return newLoop(ctx, c, s)
 }
-
-func (l *loop) found() *counts { return &l.counts }
 
 // makeReport returns the report of an operation that has ended.
 func makeReport(c Config, s *oneloop.State, f *counts) Report {
-	r := Report{Operation: c.Operation, Address: c.server(), Connections: c.Connections, Congestion: c.Congestion, Flows: c.Flows, Processes: c.Processes,
-		Rate: c.Rate, Size: c.Size, Together: c.Together, TimeoutNS: int64(c.Timeout),
-		Offered: f.offered, Messages: f.messages, Bytes: f.bytes, WarmMessages: f.warmMessages, Opened: f.opened, Confirmed: f.confirmed,
-		LatencyUS: f.times.Percentiles(), OperationUS: f.times.Times(), ConnectUS: f.connects.Times(), LatenessUS: f.lateness.Percentiles(),
-		Lost: f.lost, Unstamped: f.unstamped, SegmentsOut: f.segments.out, SegmentsIn: f.segments.in, Retransmitted: f.segments.again,
-		Errors: map[string]int64{}, Details: f.fails.Details, Interrupt: f.endedEarly,
-		CPUNS: s.CPU(), ChildrenCPUNS: f.childrenCPU, RunQueueNS: s.RunQueue(), WindowNS: s.Length(), StartedNS: s.From}
-	for kind, n := range f.fails.Kinds {
-		r.Errors[kind] = n
-	}
-	r.MeanUS = r.OperationUS.Mean
-	span := r.WindowNS
+	span := s.Length()
 	switch c.Operation {
 	case In, Out:
-		r.Messages, span = r.Bytes/bulkMessage, f.span
+		s.Messages, span = s.Bytes/bulkMessage, f.span
 	case Connect:
-		r.Bytes = r.Messages * connectBytes
+		s.Bytes = s.Messages * connectBytes
 	case RR:
-		r.Bytes = r.Messages * 2
+		s.Bytes = s.Messages * 2
 	case Ping:
-		r.Bytes = r.Messages * 2 * int64(c.Size)
+		s.Bytes = s.Messages * 2 * int64(c.Size)
 	}
-	if c.Operation != Ping {
-		r.Offered = r.Messages
+	if s.Answered, s.FailedIn = s.Messages, f.lost; c.Operation != Ping {
+		s.Offered = s.Messages
 	}
-	if r.Offered > 0 {
-		r.AchievedRatio = float64(r.Messages) / float64(r.Offered)
-	}
-	if span > 0 {
-		r.OfferedRate, r.MessageRate = float64(r.Offered)*1e9/float64(span), float64(r.Messages)*1e9/float64(span)
+	r := Report{Operation: c.Operation, Address: c.server(), Connections: c.Connections, Congestion: c.Congestion, Flows: c.Flows, Processes: c.Processes,
+		Rate: c.Rate, Size: c.Size, Together: c.Together, TimeoutNS: int64(c.Timeout),
+		Report: s.Report(), Opened: f.opened, Confirmed: f.confirmed, OperationUS: s.Latency.Times(), MeanUS: s.Latency.MeanUS(), ConnectUS: f.connects.Times(),
+		Lost: f.lost, Unstamped: f.unstamped, SegmentsOut: f.segments.out, SegmentsIn: f.segments.in, Retransmitted: f.segments.again, ChildrenCPUNS: f.childrenCPU}
+	if r.SetRates(span); span > 0 {
 		r.GbitS = float64(r.Bytes) * 8 / float64(span)
 	}
 	if c.Operation == Connect {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/internal/freeport"
+	"weir/lab/internal/oneloop"
 	"weir/lab/load"
 )
 
@@ -110,19 +111,19 @@ func TestEveryMisbehaviourHasItsKind(t *testing.T) {
 		timeout   time.Duration
 		want      string
 	}{
-		"rr, closed":           {RR, closesAfterByte, time.Minute, kindClosed},
-		"rr, reset":            {RR, resets, time.Minute, kindReset},
+		"rr, closed":           {RR, closesAfterByte, time.Minute, oneloop.KindClosed},
+		"rr, reset":            {RR, resets, time.Minute, oneloop.KindReset},
 		"rr, another byte":     {RR, says("x"), time.Minute, kindBody},
 		"rr, more bytes":       {RR, says("\x01\x01"), time.Minute, kindBody},
-		"rr, no answer":        {RR, silent, short, kindTimeout},
-		"connect, no end":      {Connect, silent, short, kindTimeout},
+		"rr, no answer":        {RR, silent, short, oneloop.KindTimeout},
+		"connect, no end":      {Connect, silent, short, oneloop.KindTimeout},
 		"connect, bytes":       {Connect, says("x"), time.Minute, kindBody},
-		"connect, reset":       {Connect, resets, time.Minute, kindReset},
+		"connect, reset":       {Connect, resets, time.Minute, oneloop.KindReset},
 		"in, closed":           {In, closesAfterByte, time.Minute, ""},
 		"in, bytes":            {In, says("x"), time.Minute, kindBody},
-		"in, not read":         {In, silent, short, kindTimeout},
-		"out, the source ends": {Out, closesAfterMiB, time.Minute, kindClosed},
-		"out, nothing is sent": {Out, silent, short, kindTimeout},
+		"in, not read":         {In, silent, short, oneloop.KindTimeout},
+		"out, the source ends": {Out, closesAfterMiB, time.Minute, oneloop.KindClosed},
+		"out, nothing is sent": {Out, silent, short, oneloop.KindTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := lenient(c.operation, serve(t, c.service))
@@ -145,7 +146,7 @@ func TestBrokenConnectionsAreReopened(t *testing.T) {
 			closesAfterByte(c, over)
 		}
 	}))
-	if r := untilProgress(t, c, func(p load.Progress) bool { return p.Failed == 3 && p.Sent > 0 }); r.Opened < 6 || r.Messages == 0 || r.Errors[kindClosed]+r.Errors[kindReset] != 3 {
+	if r := untilProgress(t, c, func(p load.Progress) bool { return p.Failed == 3 && p.Sent > 0 }); r.Opened < 6 || r.Messages == 0 || r.Errors[oneloop.KindClosed]+r.Errors[oneloop.KindReset] != 3 {
 		t.Errorf("got %+v, want six connections, three of them broken", r)
 	}
 }

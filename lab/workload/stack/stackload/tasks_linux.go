@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
 )
 
@@ -86,7 +87,7 @@ func (t *connects) waits(c *conn) int64 { return c.startedAt }
 // inward is the task of in: it sends bulk data.
 type inward struct{ *loop }
 
-func (t *inward) opened(int) { t.readyCount++ }
+func (t *inward) opened(int) { t.ReadyOnes++ }
 
 func (t *inward) turn(i int, events uint32) {
 	c := &t.conns[i]
@@ -133,7 +134,7 @@ func (t *inward) spoke(i int) bool {
 	case errno != 0:
 		t.connectionError(i, errno)
 	case n == 0:
-		t.fail(i, kindClosed, "connection %d: the stack closed it while data was being sent", i)
+		t.fail(i, oneloop.KindClosed, "connection %d: the stack closed it while data was being sent", i)
 	default:
 		t.fail(i, kindBody, "connection %d: the stack sent unexpected data", i)
 	}
@@ -173,7 +174,7 @@ func (t *inward) waits(c *conn) int64 { return t.silentSince(c) }
 // outward is the task of out: it receives bulk data and drops it in the kernel.
 type outward struct{ *loop }
 
-func (t *outward) opened(int) { t.readyCount++ }
+func (t *outward) opened(int) { t.ReadyOnes++ }
 
 func (t *outward) turn(i int, _ uint32) {
 	c := &t.conns[i]
@@ -187,7 +188,7 @@ func (t *outward) turn(i int, _ uint32) {
 			t.connectionError(i, errno)
 			return
 		case n == 0:
-			t.fail(i, kindClosed, "connection %d: the stack closed it", i)
+			t.fail(i, oneloop.KindClosed, "connection %d: the stack closed it", i)
 			return
 		default:
 			got += n
@@ -212,7 +213,7 @@ func (l *loop) silentSince(c *conn) int64 {
 // roundTrips is the task of rr: it sends a byte, waits for its echo, and sends the next.
 type roundTrips struct{ *loop }
 
-func (t *roundTrips) opened(int) { t.readyCount++ }
+func (t *roundTrips) opened(int) { t.ReadyOnes++ }
 
 func (t *roundTrips) turn(i int, events uint32) {
 	c := &t.conns[i]
@@ -258,7 +259,7 @@ func (l *loop) echoReceived(i int) bool {
 	case errno != 0:
 		l.connectionError(i, errno)
 	case n == 0:
-		l.fail(i, kindClosed, "connection %d: the stack closed it", i)
+		l.fail(i, oneloop.KindClosed, "connection %d: the stack closed it", i)
 	case n > 1 || !c.asked || in[0] != c.value:
 		l.fail(i, kindBody, "connection %d: got %d bytes, the first of them %d, for the byte %d", i, n, in[0], c.value)
 	default:
@@ -291,7 +292,7 @@ func (t *holds) opened(i int) { t.ask(i, t.Clock.Now()) }
 
 func (t *holds) turn(i int, events uint32) {
 	if events&readEvents != 0 && t.echoReceived(i) {
-		t.readyCount++
+		t.ReadyOnes++
 		t.Done.Add(1)
 	}
 }

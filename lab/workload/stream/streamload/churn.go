@@ -39,7 +39,7 @@ type churn struct {
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 	next    atomic.Int64
-	sent    atomic.Int64 // workers -> any goroutine: connections that succeeded
+	sent    *atomic.Int64 // workers -> any goroutine: connections that succeeded
 
 	mu              sync.Mutex // guards the fields below
 	startedInWindow int64      // started, of the window's connections

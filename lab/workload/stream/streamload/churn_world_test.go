@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func TestChurnCountsEachConnectionOnBadNetworks(t *testing.T) {
 		w.At(cut+outage, w.Heal)
 		clock := raw.NewClock(func() int64 { return 0 })
 		c := &churn{churnPlan: churnPlan{clock.Now(), 1e9 / rate}, addr: "server:80", payload: newPayload(size), size: size, echo: true,
-			clock: clock, window: tally.NewWindow(), dial: dialFrom(client)}
+			clock: clock, window: tally.NewWindow(), sent: new(atomic.Int64), dial: dialFrom(client)}
 		from, to := c.start+int64(begin), c.start+int64(end)
 		c.window.To.Store(to)
 		c.window.From.Store(from)

@@ -9,72 +9,78 @@ import (
 
 // addDue adds to connection i the bytes that are due at the given time, and sends them if the
 // connection is writable.
-func (s *sender) addDue(i int, at, now int64) {
-	bytes := s.order.take(now)
-	c, in := &s.conns[i], s.window.Holds(at)
+func (l *loop) addDue(i int, at, now int64) {
+	bytes := l.order.take(now)
+	c, in := &l.conns[i], l.Window.Holds(at)
 	if in {
-		s.offered++
+		l.Offered++
 	}
-	if s.lost[i].Load() {
+	if c.lost {
 		if in {
-			s.owed += int64(bytes / s.size)
+			l.owed += int64(bytes / l.Size)
 		}
 		return
 	}
-	if s.bits && c.owedBytes == 0 {
+	if l.Bits > 0 && c.owedBytes == 0 {
 		c.next.At = at
 	}
 	c.owedBytes += int64(bytes)
-	if s.schedule.Pattern == load.Together && s.burst.add(at, now, s.spread) {
-		s.burst.inWindow = in
+	if l.schedule.Pattern == load.Together && l.burst.add(at, now, l.spread) {
+		l.burst.inWindow = in
 	}
 	if !c.blocked {
-		s.flush(i, now)
+		l.flush(i, now)
 	}
 	if in && c.owedBytes > 0 {
-		s.behind++
+		l.Behind++
 	}
 }
 
 // flush writes the backlog of connection i until it is empty or the connection is full. now is when
 // the attempt started.
-func (s *sender) flush(i int, now int64) {
-	for c := &s.conns[i]; c.owedBytes > 0; {
-		text := s.payload.at(i, c.sentBytes, int(min(c.owedBytes, span)))
-		n, errno := raw.Write(s.fds[i], text)
+func (l *loop) flush(i int, now int64) {
+	for c := &l.conns[i]; c.owedBytes > 0; {
+		text := l.payload.at(i, c.sentBytes, int(min(c.owedBytes, span)))
+		n, errno := raw.Send(c.fd, text)
 		switch errno {
 		case 0:
-			s.countSent(i, int64(n), now)
+			l.countSent(i, int64(n), now)
 		case syscall.EINTR:
 			continue
 		case syscall.EAGAIN:
 			n = 0
 		default:
-			s.unblock(i)
-			s.owed += s.owedMessages(i)
-			s.lose(i, &s.failures, errno)
+			l.lose(i, errno)
 			return
 		}
 		if n < len(text) {
-			s.block(i)
+			l.setBlocked(c, true)
 			return
 		}
 		if c.owedBytes > 0 {
-			now = s.clock.Now()
+			now = l.Clock.Now()
 		}
 	}
-	s.unblock(i)
+	l.setBlocked(&l.conns[i], false)
+}
+
+// setBlocked sets whether c waits to become writable.
+func (l *loop) setBlocked(c *conn, blocked bool) {
+	if c.blocked != blocked {
+		c.blocked = blocked
+		l.blockedConns += map[bool]int{true: 1, false: -1}[blocked]
+	}
 }
 
 // owedMessages returns how many of the window's messages are in connection i's backlog, including a
 // partly sent one; with bits, the number of messages of that many bytes.
-func (s *sender) owedMessages(i int) (n int64) {
-	c := &s.conns[i]
-	if s.bits {
-		return c.owedBytes / int64(s.size)
+func (l *loop) owedMessages(i int) (n int64) {
+	c := &l.conns[i]
+	if l.Bits > 0 {
+		return c.owedBytes / int64(l.Size)
 	}
-	for m, left := c.next, c.owedBytes; left > 0; m, left = s.schedule.After(i, m), left-int64(s.size) {
-		if s.window.Holds(m.At) {
+	for m, left := c.next, c.owedBytes; left > 0; m, left = l.schedule.After(i, m), left-int64(l.Size) {
+		if l.Window.Holds(m.At) {
 			n++
 		}
 	}
@@ -83,68 +89,43 @@ func (s *sender) owedMessages(i int) (n int64) {
 
 // countSent records that n bytes of connection i were sent in a write that started at now. With
 // bits, messages are counted by their bytes, regardless of writes.
-func (s *sender) countSent(i int, n, now int64) {
-	c := &s.conns[i]
-	before := c.sentBytes / int64(s.size)
+func (l *loop) countSent(i int, n, now int64) {
+	c := &l.conns[i]
+	before := c.sentBytes / int64(l.Size)
 	c.sentBytes += n
 	c.owedBytes -= n
-	if s.window.Holds(now) {
-		s.writes++
+	if l.Window.Holds(now) {
+		l.writes++
 	}
-	whole := c.sentBytes/int64(s.size) - before
-	s.sent.Add(whole)
-	if s.bits {
-		s.countMessage(c, n, now)
+	whole := c.sentBytes/int64(l.Size) - before
+	l.Done.Add(whole)
+	if l.Bits > 0 {
+		l.countMessage(c, n, now)
 		return
 	}
 	for range whole {
-		s.countMessage(c, int64(s.size), now)
-		c.next = s.schedule.After(i, c.next)
+		l.countMessage(c, int64(l.Size), now)
+		c.next = l.schedule.After(i, c.next)
 	}
 }
 
 // countMessage records a message (with bits, a write) of n bytes that was due at c.next.At and sent
 // at now.
-func (s *sender) countMessage(c *sending, n, now int64) {
-	late := now - c.next.At
-	if late > s.maxLateness.Load() {
-		s.maxLateness.Store(late)
-	}
-	if s.window.Holds(c.next.At) {
-		s.lateness.Record(late)
-		if c.lastSentAt >= s.windowFrom {
-			s.gaps.Record(now - c.lastSentAt)
+func (l *loop) countMessage(c *conn, n, now int64) {
+	l.RecordLateness(c.next.At, now)
+	if l.Window.Holds(c.next.At) {
+		if c.lastSentAt >= l.From {
+			l.gaps.Record(now - c.lastSentAt)
 		}
-		if now-s.grace <= s.window.To.Load() {
-			s.messages++
-			s.bytes += n
+		if now-l.grace() <= l.Window.To.Load() {
+			l.Messages++
+			l.Bytes += n
 		} else {
-			s.owed += n / int64(s.size)
+			l.owed += n / int64(l.Size)
 		}
-	} else if c.next.At < s.window.From.Load() {
-		s.warmMessages++
-		s.warmBytes += n
+	} else if c.next.At < l.Window.From.Load() {
+		l.WarmMessages++
+		l.warmBytes += n
 	}
 	c.lastSentAt = now
-}
-
-// block and unblock count the connections that wait to become writable.
-func (s *sender) block(i int) {
-	if s.conns[i].blocked {
-		return
-	}
-	s.conns[i].blocked = true
-	s.blockedConns++
-	if err := s.ready.watch(s.fds[i], i); err != nil {
-		s.err = err
-		s.stop.Store(true)
-	}
-}
-
-func (s *sender) unblock(i int) {
-	if s.conns[i].blocked {
-		s.conns[i].blocked = false
-		s.blockedConns--
-		s.ready.ignore(s.fds[i])
-	}
 }

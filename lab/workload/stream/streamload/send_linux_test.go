@@ -3,7 +3,7 @@ package streamload
 import (
 	"testing"
 
-	"weir/lab/internal/tally"
+	"weir/lab/internal/oneloop"
 )
 
 // TestBitsCountMessagesRegardlessOfWrites: a write of 125 bytes is 15.6 messages of 8 bytes, or an
@@ -16,10 +16,15 @@ func TestBitsCountMessagesRegardlessOfWrites(t *testing.T) {
 		{8, []int64{15, 31, 46, 62}},
 		{1000, []int64{0, 0, 0, 0, 0, 0, 0, 1, 1}},
 	} {
-		s := &sender{stream: &stream{size: test.size, bits: true, window: tally.NewWindow()}, conns: make([]sending, 1)}
+		s, err := oneloop.NewState(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Poll.Close()
+		l := newLoop(t.Context(), Config{Size: test.size, Bits: 1e6, Connections: 1}, s)
 		for i, want := range test.want {
-			if s.countSent(0, 125, 1); s.sent.Load() != want {
-				t.Errorf("got %d messages of %d bytes after %d writes of 125 bytes, want %d", s.sent.Load(), test.size, i+1, want)
+			if l.countSent(0, 125, 1); l.Done.Load() != want {
+				t.Errorf("got %d messages of %d bytes after %d writes of 125 bytes, want %d", l.Done.Load(), test.size, i+1, want)
 			}
 		}
 	}
