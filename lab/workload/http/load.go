@@ -1,15 +1,21 @@
 package http
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
+	"weir/lab/contract"
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
+	"weir/lab/workload/http/httpload"
 	"weir/lab/workload/stream/streamload"
 )
 
@@ -19,7 +25,7 @@ type Load struct {
 	workload.Common
 	// arrival pattern of requests with a rate: staggered, together or poisson; empty: staggered
 	Arrivals string `toml:"pattern"`
-	// path of the request; empty: "/page.html" or "/4k.html" by the workload
+	// path of the request; empty: "/page.html", "/4k.html" or "/" by the workload
 	Path        string `toml:"path"`
 	NoKeepAlive bool   `toml:"no_keep_alive"` // one connection per request
 	// closed loop only: also report the time that so many requests take, and its lower bound; the
@@ -31,14 +37,28 @@ type Load struct {
 	// components in the subject that pass every request through unchanged
 	Filters int  `toml:"filters"`
 	Gzip    bool `toml:"gzip"` // the subject compresses the responses
-	TLS     bool `toml:"tls"`  // requests by TLS 1.3; only for subjects that take a certificate
+
+	// For the workload requests:
+
+	// a file of described requests, as of weir load http --mix
+	MixFile string `toml:"mix"`
+	// described requests, sent by their weights in a random order; with a MixFile those of it. None:
+	// a GET of Path
+	Mix []httpload.Request `toml:"request"`
+	TLS bool               `toml:"tls"` // requests by TLS 1.3; only for subjects that take a certificate
 }
 
 // maxRequests bounds Load.Requests.
 const maxRequests = 1_000_000_000
 
+// requestTarget matches the path and the query of a request, filePath the path of a file.
+var (
+	requestTarget = regexp.MustCompile(`^/[!$-;=?-Z_a-z~]*$`)
+	filePath      = regexp.MustCompile(`^/[^ ?#%\\]*$`)
+)
+
 // defaultPaths are the paths of requests by workload.
-var defaultPaths = map[string]string{Page: "/" + pageFile, Files: "/" + textFile, Proxy: "/" + textFile}
+var defaultPaths = map[string]string{Page: "/" + pageFile, Files: "/" + textFile, Proxy: "/" + textFile, Requests: "/"}
 
 // Clone implements workload.Load.
 func (l *Load) Clone() workload.Load { c := *l; return &c }
@@ -49,11 +69,16 @@ func (l *Load) Pattern() string { return l.LoopPattern(l.Arrivals) }
 // Check implements workload.Load.
 func (l *Load) Check(in workload.Context) string {
 	workload.SetDefault(&l.Path, defaultPaths[in.Workload])
+	if bad := l.checkMix(in.Workload); bad != "" {
+		return bad
+	}
 	most := float64(slices.Max(in.Connections))
 	switch {
 	case l.CheckConnections() != "":
 		return l.CheckConnections()
-	case !strings.HasPrefix(l.Path, "/") || strings.ContainsAny(l.Path, " ?#%\\") || strings.Contains(l.Path, ".."):
+	case in.Workload == Requests && !requestTarget.MatchString(l.Path):
+		return fmt.Sprintf("the path %q is not the target of a request: write for example /hello?name=me", l.Path)
+	case in.Workload != Requests && !filePath.MatchString(l.Path) || strings.Contains(l.Path, ".."):
 		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
 	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= streamload.MaxRate):
 		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, streamload.MaxRate/most, most)
@@ -71,6 +96,56 @@ func (l *Load) Check(in workload.Context) string {
 	return ""
 }
 
+// checkMix reads the file of described requests, and returns what is wrong with these.
+func (l *Load) checkMix(workload string) string {
+	var err error
+	switch {
+	case workload != Requests && (l.MixFile != "" || len(l.Mix) > 0):
+		return "mix and request are for the workload requests: leave them out, or set that"
+	case l.MixFile != "":
+		l.Mix, err = httpload.ReadMix(l.MixFile)
+	case len(l.Mix) > 0:
+		for i := range l.Mix {
+			err = errors.Join(err, l.Mix[i].ReadFiles("."))
+		}
+		err = cmp.Or(err, httpload.CheckMix(l.Mix))
+	}
+	if err != nil {
+		return strings.TrimPrefix(err.Error(), "load: ")
+	}
+	return ""
+}
+
+// described returns the requests of the load.
+func (l *Load) described() []httpload.Request {
+	if len(l.Mix) > 0 {
+		return l.Mix
+	}
+	return []httpload.Request{{Path: l.Path, Check: httpload.Check{Same: true}}}
+}
+
+// Contract returns the checks of what the load needs of a server, over the given number of
+// connections.
+func (l *Load) Contract(connections int) contract.Kind {
+	return Needs{Requests: l.described(), KeepAlive: !l.NoKeepAlive, Connections: connections}.Contract()
+}
+
+// summary describes the described requests in the results: the first of them, and a digest of all.
+func (l *Load) summary() string {
+	if len(l.Mix) == 0 {
+		return ""
+	}
+	text, err := httpload.FormatMix(l.Mix)
+	if err != nil {
+		return ""
+	}
+	first := cmp.Or(l.Mix[0].Method, "GET") + " " + cmp.Or(l.Mix[0].Path, l.Path)
+	if len(l.Mix) > 1 {
+		first += fmt.Sprintf(" and %d more", len(l.Mix)-1)
+	}
+	return fmt.Sprintf("%s, SHA-256 %.8x", first, sha256.Sum256(text))
+}
+
 // MessageRate implements workload.Load.
 func (l *Load) MessageRate(connections int) float64 {
 	if l.Rate > 0 {
@@ -84,6 +159,7 @@ func (l *Load) Recorded() result.Load {
 	r := l.Common.Recorded()
 	r.Requests.Path, r.Requests.Pattern, r.Requests.NoKeepAlive, r.Requests.Count = l.Path, l.Arrivals, l.NoKeepAlive, l.Requests
 	r.Requests.SleepMS, r.Requests.SleepEvery, r.Requests.Filters, r.Requests.Gzip, r.Requests.TLS = l.SleepMS, l.SleepEvery, l.Filters, l.Gzip, l.TLS
+	r.Requests.Mix = l.summary()
 	return r
 }
 
