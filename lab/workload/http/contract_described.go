@@ -40,7 +40,7 @@ func (n Needs) Contract() contract.Kind {
 		{true, "SIGTERM", Needs.stop},
 	} {
 		if c.needed {
-			run := on(func(b *bench) { c.run(n, b) })
+			run := contract.On(func(b *bench) { c.run(n, b) })
 			k.Checks = append(k.Checks, contract.Check{Name: c.name, Shares: true, Run: run})
 		}
 	}
