@@ -116,6 +116,7 @@ func (s *State) Until(at int64) int64 {
 
 // Shut ends the window, if it had started, at the given time or when it should end.
 func (s *State) Shut(now int64) (end int64) {
+	s.Open(now) // a window that was cut short at once
 	end = s.Window.To.Load()
 	s.EndedEarly = now < end
 	end = min(end, now)

@@ -87,7 +87,7 @@ func (l *loop) Begun() {
 			l.conns[i].awaited = l.conns[i].next
 		}
 	}
-	if p := l.schedule.Period; p > 0 && p <= alignLimit && l.schedule.Pattern != load.Poisson {
+	if p := l.schedule.Period; l.Connections > 0 && p > 0 && p <= alignLimit && l.schedule.Pattern != load.Poisson {
 		l.Align = l.schedule.Round // so that a window of whole periods contains whole bursts
 	}
 	if l.Churn > 0 {
