@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/lab/internal/raw"
+	"weir/lab/internal/schedule"
 	"weir/lab/internal/tally"
 	"weir/lab/load"
 )
@@ -52,11 +53,14 @@ type State struct {
 	Err error // why there was no load, or why it ended
 
 	// Owned by the loop.
-	Poll      *Poll
-	Server    Server // of Dial
-	IsOver    bool   // the window is over
-	ReadyOnes int    // connections that are ready for the load
-	nextCheck int64  // ns; time of the next Loop.Check
+	Poll         *Poll
+	Server       Server         // of Dial
+	Order        schedule.Order // of the messages that are due; nil: no schedule, or not yet
+	MinSleep     int64          // ns; the minimum time between two wake-ups for messages
+	IsOver       bool           // the window is over
+	ReadyOnes    int            // connections that are ready for the load
+	nextCheck    int64          // ns; time of the next Loop.Check
+	lastDispatch int64          // ns; when messages were sent last
 }
 
 // Account is the actual window, and this process's cost in it.
