@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// connections that are being opened, or joining, at once before the load. InspIRCd accepts waiting
-	// clients once a second: with a smaller number a thousand would take it a minute.
+	// connections that are being opened, or joining, at once before the load. InspIRCd accepts
+	// waiting clients once a second: with a smaller number a thousand would take it a minute.
 	maxConnecting = 64
 	maxDispatch   = 64 // messages sent before events are handled again
 )
 
 // Loop is a load. All its methods are called from one locked thread: Connect for each connection;
-// Prepare; Begun; Send, Work and Handle until the window is over; Finish; then Work and Handle while
-// Waiting; Leave. It embeds State, which has those that many loads do not need.
+// Prepare; Begun; Send, Work and Handle until the window is over; Finish; then Work and Handle
+// while Waiting; Leave. It embeds State, which has those that many loads do not need.
 type Loop interface {
 	Connect(i int)  // starts to open connection i; ready, it is counted in State.ReadyOnes
 	Late() error    // returns why connections are not ready in time

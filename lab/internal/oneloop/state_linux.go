@@ -75,10 +75,12 @@ type Counts struct {
 	Offered, Answered, FailedIn, Messages, Bytes, Behind, WarmMessages int64
 	Lateness, Latency                                                  tally.Distribution
 	Failures                                                           tally.Failures
-	EndedEarly                                                         bool // the window was cut short
+	// the window was cut short
+	EndedEarly bool
 }
 
-// NewState returns the state of a loop that has not started. Its owner must close its Poll after Run.
+// NewState returns the state of a loop that has not started. Its owner must close its Poll after
+// Run.
 func NewState(steered bool) (*State, error) {
 	poll, err := NewPoll()
 	if err != nil {

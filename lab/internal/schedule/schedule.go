@@ -53,9 +53,9 @@ func (s *Schedule) After(i int, m Moment) Moment {
 	return Moment{m.K + 1, s.At(i, m.K+1)}
 }
 
-// At returns when message k of connection i of a periodic pattern is due. It computes from the start
-// each time, so that rounding errors do not accumulate. A float64
-// represents nanoseconds exactly for 104 days.
+// At returns when message k of connection i of a periodic pattern is due. It computes from the
+// start each time, so that rounding errors do not accumulate. A float64 represents nanoseconds
+// exactly for 104 days.
 func (s *Schedule) At(i int, k uint64) int64 {
 	if s.Pattern == Staggered {
 		return s.Start + int64(float64(k*uint64(s.N)+uint64(i))*s.Period/float64(s.N))

@@ -14,7 +14,8 @@ import (
 // Load is a load whose steering is tested. Its server answers everything.
 type Load struct {
 	Steer func(ctx context.Context, in io.Reader, out io.Writer) error // load.Conduct of it
-	Warm  int64                                                        // progress to wait for before the window
+	// progress to wait for before the window
+	Warm int64
 	// messages that are due in a window of 200 ms, and by how many they may differ; 0: not checked
 	Offered, Within int64
 	Answers         bool // every offered message is answered

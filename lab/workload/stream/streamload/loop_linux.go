@@ -108,8 +108,8 @@ func (l *loop) Finish(end int64) {
 	}
 }
 
-// Waiting reports whether full connections are awaited until the grace time is over, and then whether
-// echoes are.
+// Waiting reports whether full connections are awaited until the grace time is over, and then
+// whether echoes are.
 func (l *loop) Waiting(now int64) bool {
 	if l.blockedConns > 0 && !l.givenUp(now) {
 		return true
