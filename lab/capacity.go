@@ -8,7 +8,7 @@ import (
 
 	"weir/lab/load"
 	"weir/lab/result"
-	"weir/lab/workload/stream/streamload"
+	"weir/lab/workload"
 )
 
 // The search for a subject's capacity, as pure functions of the outcomes of its trials.
@@ -20,9 +20,6 @@ const (
 	searchDepth = 256
 	// limit on the 99th percentile of the latency of a subject that keeps up
 	probeLatencyLimit = 100 * time.Millisecond
-	// share of the messages that must be sent in time for a subject to keep up
-	minSentShare = 0.99
-	busyPercent  = 90 // percent of a core that count as fully used
 )
 
 // nextProbeRate returns the rate to probe when the subject kept up with low and did not keep up
@@ -43,24 +40,19 @@ func nextProbeRate(start, low, high, limit float64) float64 {
 	return math.Sqrt(low * high)
 }
 
-// maxOffered returns the highest rate, over all connections, that the generator accepts.
-func maxOffered(connections int) float64 {
-	return min(streamload.MaxTotalRate, streamload.MaxRate*float64(connections))
-}
-
 // judgeProbe decides whether the subject of a trial kept up, and if not, whether the generator was
 // the limit. l is the load of the trial. cores is the number of cores of the subject, 0 where its
-// CPU is not known.
+// CPU is not known. A subject with a configured wait may reach its limit without using them.
 //
 // An overload by a share x builds a queue of x times the window. With a latency limit of 100 ms, a
 // window of 4 s detects an overload of 2.5 %; a shorter window detects only larger ones.
-func judgeProbe(t *result.Trial, l Load, cores int) result.Probe {
+func judgeProbe(t *result.Trial, l result.Load, cores int) result.Probe {
 	p := probeOf(t)
 	limit := us(latencyLimit(t.Pattern, l))
-	short, late := t.AchievedRatio < minSentShare, t.LatenessUS.P99 > limit
-	blocked, slow := float64(t.Behind) > (1-minSentShare)*float64(t.Messages), t.LatencyUS.P99 > limit
+	short, late := t.AchievedRatio < workload.MinSentShare, t.LatenessUS.P99 > limit
+	blocked, slow := float64(t.Behind) > (1-workload.MinSentShare)*float64(t.Messages), t.LatencyUS.P99 > limit
 	p.KeptUp = !short && !late && !blocked && !slow && !failedEchoes(t)
-	p.GeneratorBound = !p.KeptUp && t.Messages > 0 && ((short || late) && !blocked || slow && generatorBusy(t) && !subjectBusy(t, l, cores))
+	p.GeneratorBound = !p.KeptUp && t.Messages > 0 && ((short || late) && !blocked || slow && workload.GeneratorBusy(t) && !(l.WaitMS == 0 && workload.SubjectBusy(t, cores)))
 	if !p.KeptUp {
 		p.DisturbedBy = externalReasons(t.RejectedBecause)
 	}
@@ -71,35 +63,18 @@ func probeOf(t *result.Trial) result.Probe {
 	return result.Probe{
 		Subject: t.Subject, Load: t.Load, Connections: t.Connections, Pattern: t.Pattern,
 		AchievedRatio: t.AchievedRatio, Behind: t.Behind, LatenessP99US: t.LatenessUS.P99, LatencyP99US: t.LatencyUS.P99,
-		CPUPercentMean: t.CPUPercentMean, LoadPercent: loadPercent(t),
+		CPUPercentMean: t.CPUPercentMean, LoadPercent: workload.LoadPercent(t),
 	}
 }
 
 // latencyLimit adds to probeLatencyLimit the time that a subject is configured to wait, and for
 // bursts the time until the next burst.
-func latencyLimit(pattern string, l Load) time.Duration {
+func latencyLimit(pattern string, l result.Load) time.Duration {
 	d := probeLatencyLimit + time.Duration(l.WaitMS)*time.Millisecond
 	if pattern == load.Together {
 		d += time.Duration(float64(time.Second) / l.Rate)
 	}
 	return d
-}
-
-// loadPercent returns the CPU that the generator used and waited for, in percent of a core.
-func loadPercent(t *result.Trial) float64 {
-	if t.WindowS <= 0 {
-		return 0
-	}
-	return 100 * (t.LoadUSPerMsg*float64(t.Messages)/1e6/t.WindowS + t.LoadRunQueue)
-}
-
-func generatorBusy(t *result.Trial) bool { return loadPercent(t) >= busyPercent }
-
-// subjectBusy reports whether the subject used nearly all of its cores. A subject with a configured
-// wait may reach its limit without using them; for a subject that runs elsewhere they are not
-// known.
-func subjectBusy(t *result.Trial, l Load, cores int) bool {
-	return l.WaitMS == 0 && cores > 0 && t.CPUPercentMean >= busyPercent*float64(cores)
 }
 
 // failedEchoes reports whether the generator missed an echo or received a wrong one.

@@ -8,7 +8,8 @@ import (
 
 	"weir/lab/load"
 	"weir/lab/result"
-	"weir/lab/workload/stream/streamload"
+	"weir/lab/workload"
+	"weir/lab/workload/stream"
 )
 
 // TestSearchEnclosesCapacity: for any capacity and start rate, a search ends with the highest rate
@@ -55,16 +56,6 @@ func TestSearchWithoutAnyCarriedRateEnds(t *testing.T) {
 	}
 }
 
-func TestSearchStaysWithinTheGeneratorsLimit(t *testing.T) {
-	for _, n := range []int{1, 2, 64} {
-		total := maxOffered(n)
-		c := streamload.Config{Target: "127.0.0.1:1", Connections: n, Rate: total / float64(n), Size: 100}
-		if err := c.Check(true); err != nil {
-			t.Errorf("%d connections at the largest rate offered: got error %v, want a valid load", n, err)
-		}
-	}
-}
-
 func TestProbesAreJudgedByTheirFigures(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -101,7 +92,7 @@ func TestProbesAreJudgedByTheirFigures(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			trial := keptUp()
 			c.change(&trial)
-			p := judgeProbe(&trial, Load{Rate: 150}, 1)
+			p := judgeProbe(&trial, result.Load{Rate: 150}, 1)
 			if p.KeptUp != c.kept || p.GeneratorBound != c.generator {
 				t.Errorf("got KeptUp %v and GeneratorBound %v, want %v and %v", p.KeptUp, p.GeneratorBound, c.kept, c.generator)
 			}
@@ -122,10 +113,10 @@ func TestLoadWithWaitsIsJudgedWithoutSubjectCores(t *testing.T) {
 	trial := keptUp()
 	trial.LatencyUS.P99, trial.CPUPercentMean, trial.LoadUSPerMsg = 300_000, 99, 95
 	for _, c := range []struct {
-		l     Load
+		l     result.Load
 		cores int
 		want  bool
-	}{{Load{Rate: 150}, 1, false}, {Load{Rate: 150, WaitMS: 5}, 1, true}, {Load{Rate: 150}, 0, true}} {
+	}{{result.Load{Rate: 150}, 1, false}, {result.Load{Rate: 150, WaitMS: 5}, 1, true}, {result.Load{Rate: 150}, 0, true}} {
 		if p := judgeProbe(&trial, c.l, c.cores); p.KeptUp || p.GeneratorBound != c.want {
 			t.Errorf("%+v on %d cores: got GeneratorBound %v, want %v", c.l, c.cores, p.GeneratorBound, c.want)
 		}
@@ -135,12 +126,12 @@ func TestLoadWithWaitsIsJudgedWithoutSubjectCores(t *testing.T) {
 func TestLatencyLimitIncludesTheLoadsOwnDelays(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
-		l       Load
+		l       result.Load
 		want    time.Duration
 	}{
-		{load.Poisson, Load{Rate: 10}, probeLatencyLimit},
-		{load.Poisson, Load{Rate: 10, WaitMS: 30}, probeLatencyLimit + 30*time.Millisecond},
-		{load.Together, Load{Rate: 10}, probeLatencyLimit + 100*time.Millisecond},
+		{load.Poisson, result.Load{Rate: 10}, probeLatencyLimit},
+		{load.Poisson, result.Load{Rate: 10, WaitMS: 30}, probeLatencyLimit + 30*time.Millisecond},
+		{load.Together, result.Load{Rate: 10}, probeLatencyLimit + 100*time.Millisecond},
 	} {
 		if got := latencyLimit(c.pattern, c.l); got != c.want {
 			t.Errorf("%s %+v: got a limit of %v, want %v", c.pattern, c.l, got, c.want)
@@ -154,8 +145,8 @@ func TestExternalReasonsAreRecognised(t *testing.T) {
 	trial := keptUp()
 	trial.AchievedRatio, trial.LatenessUS, trial.LoadRunQueue = 0.5, result.Percentiles{P50: 1e6, P99: 1e6}, 1
 	own, all := trial, trial
-	judgeTrial(streams{}, &own, Evidence{Window: time.Second})
-	judgeTrial(streams{}, &all, Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourName: "cc1", Lab: time.Second})
+	judgeTrial(sessionOf(t, "sink"), &own, workload.Evidence{Window: time.Second})
+	judgeTrial(sessionOf(t, "sink"), &all, workload.Evidence{Window: time.Second, Steal: time.Second, Neighbour: time.Second, NeighbourName: "cc1", Lab: time.Second})
 	got := externalReasons(all.RejectedBecause)
 	if len(own.RejectedBecause) == 0 || len(got) != 3 || len(all.RejectedBecause) != len(own.RejectedBecause)+3 {
 		t.Errorf("got external reasons %q of %q, want 3 in addition to the load's own %q", got, all.RejectedBecause, own.RejectedBecause)
@@ -167,22 +158,24 @@ func TestExternalReasonsAreRecognised(t *testing.T) {
 func TestShareIsAcceptedIfTheLoadWasAsPlanned(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*result.Trial, *Evidence)
+		change func(*result.Trial, *workload.Evidence)
 		want   int
 	}{
-		{"a clean measurement", func(*result.Trial, *Evidence) {}, 0},
-		{"the subject does not keep up", func(t *result.Trial, _ *Evidence) { t.AchievedRatio, t.Behind, t.LatenessUS.P99 = 0.9, 3000, 1e5 }, 0},
-		{"messages are sent in slots at a high rate", func(t *result.Trial, _ *Evidence) { t.LatenessUS.P50 = 200 }, 0},
-		{"echoes are missing", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"echo missing": 5} }, 0},
-		{"the generator waited for its core and was in time", func(t *result.Trial, _ *Evidence) { t.LoadRunQueue = 0.2 }, 0},
-		{"the generator sent too little", func(t *result.Trial, _ *Evidence) { t.AchievedRatio = 0.9 }, 1},
-		{"the generator was late", func(t *result.Trial, _ *Evidence) { t.LatenessUS.P99 = 1e5 }, 1},
-		{"the hypervisor took a core", func(_ *result.Trial, ev *Evidence) { ev.Steal = time.Second / 2 }, 1},
-		{"a neighbour took a core", func(_ *result.Trial, ev *Evidence) { ev.Neighbour = time.Second / 2 }, 1},
+		{"a clean measurement", func(*result.Trial, *workload.Evidence) {}, 0},
+		{"the subject does not keep up", func(t *result.Trial, _ *workload.Evidence) {
+			t.AchievedRatio, t.Behind, t.LatenessUS.P99 = 0.9, 3000, 1e5
+		}, 0},
+		{"messages are sent in slots at a high rate", func(t *result.Trial, _ *workload.Evidence) { t.LatenessUS.P50 = 200 }, 0},
+		{"echoes are missing", func(_ *result.Trial, ev *workload.Evidence) { ev.Errors = map[string]int64{"echo missing": 5} }, 0},
+		{"the generator waited for its core and was in time", func(t *result.Trial, _ *workload.Evidence) { t.LoadRunQueue = 0.2 }, 0},
+		{"the generator sent too little", func(t *result.Trial, _ *workload.Evidence) { t.AchievedRatio = 0.9 }, 1},
+		{"the generator was late", func(t *result.Trial, _ *workload.Evidence) { t.LatenessUS.P99 = 1e5 }, 1},
+		{"the hypervisor took a core", func(_ *result.Trial, ev *workload.Evidence) { ev.Steal = time.Second / 2 }, 1},
+		{"a neighbour took a core", func(_ *result.Trial, ev *workload.Evidence) { ev.Neighbour = time.Second / 2 }, 1},
 	} {
-		trial, ev := keptUp(), Evidence{Window: time.Second}
+		trial, ev := keptUp(), workload.Evidence{Window: time.Second}
 		c.change(&trial, &ev)
-		judgeTrial(streams{}, &trial, ev)
+		judgeTrial(sessionOf(t, "sink"), &trial, ev)
 		if got := shareRejections(&trial); len(got) != c.want {
 			t.Errorf("%s: got reasons for rejection %q, want %d", c.name, got, c.want)
 		}
@@ -195,7 +188,7 @@ func TestSaturationVariantReplacesLoads(t *testing.T) {
 	must(t, err)
 	must(t, e.Apply("saturation"))
 	must(t, e.Validate())
-	if len(e.Loads) != 1 || e.Loads[0].WorkUS != 10 || e.Loads[0].Size != 1000 || *e.AAControl {
+	if len(e.Loads) != 1 || e.Loads[0].(*stream.Load).WorkUS != 10 || e.Loads[0].(*stream.Load).Size != 1000 || *e.AAControl {
 		t.Errorf("got loads %+v, A/A control %v, want the variant's and none", e.Loads, *e.AAControl)
 	}
 }

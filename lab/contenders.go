@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,8 @@ type contender struct {
 // run is skipped with the reason. The run fails if a required subject cannot run, or if none can.
 func (r *Runner) findSubjects(ctx context.Context) error {
 	r.subjects = map[string]contender{}
-	if err := checkTargets(r.options.Targets); err != nil {
+	targets, err := parseTargets(r.options.Targets)
+	if err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	chosen, err := r.chosenSubjects()
@@ -44,10 +46,10 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 		r.addSubject(contender{Subject: s}, s.Describe())
 		r.programs[s.Name] = s.Program()
 	}
-	for _, target := range r.options.Targets {
-		name, here := "target "+target, isLocalAddress(ctx, target)
-		r.addSubject(contender{Subject: &subject.Subject{Name: name, WarmMessages: 1000}, Target: target, OnThisMachine: here},
-			result.Subject{Name: name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here})
+	for _, t := range targets {
+		here := isLocalAddress(ctx, t.addr)
+		r.addSubject(contender{Subject: &subject.Subject{Name: t.name, WarmMessages: 1000}, Target: t.addr, OnThisMachine: here},
+			result.Subject{Name: t.name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here})
 	}
 	switch {
 	case len(r.subjects) > 0:
@@ -58,18 +60,28 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 	return fmt.Errorf("lab: no subject can take part: %s", joinSkips(r.results.Skipped))
 }
 
-// checkTargets rejects malformed and repeated targets before anything is built; the generator would
+// target is a server that already runs.
+type target struct{ name, addr string }
+
+// parseTargets rejects malformed and repeated targets before anything is built; the generator would
 // find them only in the middle of the run.
-func checkTargets(targets []string) error {
-	for i, target := range targets {
-		if err := load.CheckTarget(target); err != nil {
-			return err
+func parseTargets(texts []string) (all []target, err error) {
+	for _, text := range texts {
+		t := target{"target " + text, text}
+		if g := subject.ParseGiven(text); g.URL != "" {
+			if t = (target{g.Name, strings.TrimSuffix(strings.TrimPrefix(g.URL, "http://"), "/")}); strings.Contains(t.addr, "/") {
+				return nil, fmt.Errorf("the target %s is not NAME=http://HOST:PORT: give paths with the load", text)
+			}
 		}
-		if slices.Contains(targets[:i], target) {
-			return fmt.Errorf("the target %s is given twice: name it once", target)
+		if err := load.CheckTarget(t.addr); err != nil {
+			return nil, err
 		}
+		if slices.ContainsFunc(all, func(other target) bool { return other.addr == t.addr || other.name == t.name }) {
+			return nil, fmt.Errorf("the target %s is given twice: name it once", text)
+		}
+		all = append(all, t)
 	}
-	return nil
+	return all, nil
 }
 
 func (r *Runner) addSubject(c contender, d result.Subject) {
@@ -112,10 +124,34 @@ func (r *Runner) chosenSubjects() ([]*subject.Subject, error) {
 		names = slices.DeleteFunc(names, func(name string) bool { return !r.startedWith(name) })
 	}
 	names = r.withoutAbsent(names)
-	if len(names)+len(r.options.SubjectFiles) == 0 {
-		return nil, nil // Select would take an empty list for all subjects
+	more := slices.Clone(r.options.Subjects)
+	for _, text := range r.options.SubjectCommands {
+		s, err := subject.ParseGiven(text).Subject(r.options.Dir, r.experiment.Workload)
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, s)
 	}
-	return subject.Select(r.options.Root, names, r.options.SubjectFiles)
+	if len(names)+len(r.options.SubjectFiles) == 0 {
+		return distinctNames(more) // Select would take an empty list for all subjects
+	}
+	chosen, err := subject.Select(r.options.Root, names, r.options.SubjectFiles)
+	if err != nil {
+		return nil, err
+	}
+	return distinctNames(append(chosen, more...))
+}
+
+// distinctNames returns an error if two subjects have one name.
+func distinctNames(all []*subject.Subject) ([]*subject.Subject, error) {
+	seen := map[string]bool{}
+	for _, s := range all {
+		if seen[s.Name] {
+			return nil, fmt.Errorf("two subjects have the name %s: rename one", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	return all, nil
 }
 
 // withoutAbsent removes the subjects of a built-in experiment that this checkout does not have, if
@@ -140,7 +176,8 @@ func (r *Runner) withoutAbsent(names []string) []string {
 
 // required reports whether the run must not start without s.
 func (r *Runner) required(s *subject.Subject) bool {
-	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) ||
+	given := func(text string) bool { return subject.ParseGiven(text).Name == s.Name }
+	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) || slices.Contains(r.options.Subjects, s) || slices.ContainsFunc(r.options.SubjectCommands, given) ||
 		slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
 }
 
@@ -171,6 +208,67 @@ func (r *Runner) buildSubject(ctx context.Context, s *subject.Subject) error {
 		return errors.New(strings.TrimPrefix(err.Error(), s.Name+": "))
 	}
 	return nil
+}
+
+// restrictLoads adds the subjects that were given by a file to the loads for some subjects, and
+// limits each load to the subjects that can meet it. If there are none, the phrase for them stands
+// in messages.
+func (r *Runner) restrictLoads() {
+	for _, load := range r.experiment.Loads {
+		l := load.Shared()
+		if len(l.Subjects) > 0 {
+			l.Subjects = append(l.Subjects, r.subjectsFromFiles(l.Subjects)...)
+		}
+		able, unable := []string{}, false
+		for name, s := range r.subjects {
+			if len(l.Subjects) > 0 && !slices.Contains(l.Subjects, name) {
+				continue
+			}
+			if load.Meets(s.Subject, s.Target != "") {
+				able = append(able, name)
+			} else {
+				unable = true
+			}
+		}
+		if !unable {
+			continue
+		}
+		if slices.Sort(able); len(able) == 0 {
+			able = []string{load.Needs()}
+		}
+		l.Subjects = able
+	}
+}
+
+// subjectsFromFiles returns the subjects that were given by a file and are not in the list. A load
+// for some of the experiment's own subjects also applies to these.
+func (r *Runner) subjectsFromFiles(besides []string) (names []string) {
+	for name, s := range r.subjects {
+		// a folder stands for the subject.toml in it
+		brought := slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
+		if brought && !slices.Contains(besides, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// isLocalAddress reports whether the host of HOST:PORT is this machine. A host that cannot be
+// resolved is not.
+func isLocalAddress(ctx context.Context, addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ips, _ := net.DefaultResolver.LookupIPAddr(ctx, host)
+	own, _ := net.InterfaceAddrs()
+	return slices.ContainsFunc(ips, func(ip net.IPAddr) bool {
+		return ip.IP.IsLoopback() || ip.IP.IsUnspecified() || slices.ContainsFunc(own, func(a net.Addr) bool {
+			n, ok := a.(*net.IPNet)
+			return ok && n.IP.Equal(ip.IP)
+		})
+	})
 }
 
 func joinSkips(all []result.Skip) string {

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"time"
+	"weir/lab/workload"
 )
 
 const (
@@ -62,9 +63,9 @@ func (r *Runner) expectedDuration(p Place) time.Duration {
 }
 
 // windowOf returns the length of the measured window of l.
-func (r *Runner) windowOf(l Load) time.Duration {
-	if l.Duration > 0 {
-		return time.Duration(l.Duration)
+func (r *Runner) windowOf(l workload.Load) time.Duration {
+	if own := l.Shared().Duration; own > 0 {
+		return time.Duration(own)
 	}
 	return time.Duration(r.experiment.Duration)
 }

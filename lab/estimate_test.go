@@ -8,6 +8,7 @@ import (
 
 	"weir/lab/result"
 	"weir/lab/subject"
+	"weir/lab/workload"
 )
 
 func TestPlanIsAnnouncedWithItsDuration(t *testing.T) {
@@ -16,7 +17,7 @@ func TestPlanIsAnnouncedWithItsDuration(t *testing.T) {
 		t.Fatal(err)
 	}
 	no := false
-	e.AAControl, e.Patterns, e.Blocks, e.Duration = &no, []string{"staggered"}, 5, Duration(10*time.Second)
+	e.AAControl, e.Patterns, e.Blocks, e.Duration = &no, []string{"staggered"}, 5, workload.Duration(10*time.Second)
 	if err := e.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +33,9 @@ func TestPlanIsAnnouncedWithItsDuration(t *testing.T) {
 	r.plan = NewPlan(e, []result.Subject{{Name: "c-fork"}}, 1)
 	// Ten trials of 10 s, each after 800 messages at 8 x 10 per second: another 10 s.
 	announce()
-	e.TimeLimit = Duration(time.Minute)
+	e.TimeLimit = workload.Duration(time.Minute)
 	announce()
-	e.TimeLimit = Duration(30 * time.Second)
+	e.TimeLimit = workload.Duration(30 * time.Second)
 	announce()
 	if got, want := strings.Join(said, "|"), "planned: 10 trials, about 3 minutes|planned: as many of 10 trials as fit 1m0s|"+
 		"planned: 2 trials, about 40 seconds: one block of each cell, which is the least and exceeds the limit of 30s"; got != want {

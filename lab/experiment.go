@@ -1,10 +1,9 @@
 package lab
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -16,17 +15,18 @@ import (
 	"weir/internal/suggest"
 	"weir/lab/load"
 	"weir/lab/result"
+	"weir/lab/workload"
 )
 
 // An Experiment is a question to be measured: which subjects, under which loads. It is plain data.
 // The zero value of a field means its default, which Validate fills in.
 type Experiment struct {
-	Name    string `toml:"name"`
-	BuiltIn bool   `toml:"-"` // reports whether it is embedded in the lab
+	Name    string
+	BuiltIn bool // reports whether it is embedded in the lab
 	Settings
 
 	// Variants change some of the settings under a name: "quick", "paper", "saturation".
-	Variants map[string]map[string]any `toml:"variant"`
+	Variants map[string]map[string]any
 }
 
 // Settings are the part of an experiment that a variant, or a flag, may change.
@@ -44,15 +44,15 @@ type Settings struct {
 	Patterns []string `toml:"patterns"`
 	Blocks   int      `toml:"blocks"` // palindromic blocks per cell, 1 to 1,000
 	// blocks in the cells with the most connections; used where it is more than Blocks
-	BusiestBlocks int      `toml:"busiest_blocks"`
-	Duration      Duration `toml:"duration"` // length of a trial's measured window, 200 ms to 1 h
+	BusiestBlocks int               `toml:"busiest_blocks"`
+	Duration      workload.Duration `toml:"duration"` // length of a trial's measured window, 200 ms to 1 h
 	// sampling window for the coefficient of variation of the CPU, 50 ms to Duration
-	Window Duration `toml:"window"`
+	Window workload.Duration `toml:"window"`
 	// time limit: no further block starts once it is used up; 0: no limit
-	TimeLimit Duration `toml:"time"`
+	TimeLimit workload.Duration `toml:"time"`
 	// time limit of a warm-up, counted from when the subject has received the messages that it asks
 	// for; 250 ms or more, 0: none
-	WarmLimit Duration `toml:"warm_limit"`
+	WarmLimit workload.Duration `toml:"warm_limit"`
 	// equivalence margin: ratios within 1+margin count as equivalent, 0.001 to 1
 	Margin float64 `toml:"margin"`
 	// also read the CPU accounting methods that the figures do not use
@@ -60,8 +60,9 @@ type Settings struct {
 	// add an A/A control: one subject takes part twice; default true, and false with Saturation
 	AAControl *bool `toml:"twin"`
 	// shares of capacity in percent, measured instead of the loads' own rates; empty: none
-	Saturation []int  `toml:"saturation"`
-	Loads      []Load `toml:"load"`
+	Saturation []int `toml:"saturation"`
+	// of the workload's own type
+	Loads []workload.Load `toml:"-" json:"-"`
 }
 
 // shortestWindow is the shortest window over which CPU can be accounted for.
@@ -69,19 +70,6 @@ const shortestWindow = 200 * time.Millisecond
 
 // shortestWarmUp is the shortest time limit of a warm-up: five progress reports.
 const shortestWarmUp = warmMinSteps * progressEvery
-
-// Duration is a time.Duration that reads Go's notation ("1.5s") from a file.
-type Duration time.Duration
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(b []byte) error {
-	v, err := time.ParseDuration(string(b))
-	*d = Duration(v)
-	return err
-}
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 //go:embed experiments/*.toml
 var builtin embed.FS
@@ -122,14 +110,18 @@ func ReadExperiment(nameOrFile string) (*Experiment, error) {
 // ParseExperiment parses the text of an experiment file. Unknown keys are errors, and errors give
 // the line. The experiment is not yet validated, because flags may still change it.
 func ParseExperiment(name string, text []byte) (*Experiment, error) {
-	var e Experiment
-	if err := decodeStrict(text, &e); err != nil {
+	// the other settings are decoded, and their errors found, with the loads
+	var chosen struct{ Workload string }
+	_ = toml.Unmarshal(text, &chosen)
+	k, err := kindNamed(cmp.Or(chosen.Workload, kinds[0].name))
+	if err != nil {
 		return nil, fmt.Errorf("lab: %s: %w", name, err)
 	}
-	if e.Name == "" {
-		e.Name = name
+	d := document{Name: name}
+	if err := k.decode(text, &d); err != nil {
+		return nil, fmt.Errorf("lab: %s: %w", name, err)
 	}
-	return &e, nil
+	return &Experiment{Name: d.Name, Settings: d.Settings, Variants: d.Variants}, nil
 }
 
 // Apply changes the settings to those of the named variant.
@@ -142,40 +134,81 @@ func (e *Experiment) Apply(variant string) error {
 	if err != nil {
 		return err
 	}
-	if err := decodeStrict(text, &e.Settings); err != nil {
+	d := document{Settings: e.Settings}
+	other, _ := v["workload"].(string)
+	k, err := kindNamed(cmp.Or(other, e.Workload, kinds[0].name))
+	if err == nil {
+		err = k.decode(text, &d)
+	}
+	if err != nil {
 		return fmt.Errorf("lab: %s: variant %s: %w", e.Name, variant, err)
+	}
+	e.Settings = d.Settings
+	return nil
+}
+
+// SetLoads changes a setting of every load, as if the file had it. It is an error if the workload's
+// loads have no such setting.
+func (e *Experiment) SetLoads(key string, value any) error {
+	text, err := toml.Marshal(map[string]any{key: value})
+	if err != nil {
+		return err
+	}
+	for _, l := range e.Loads {
+		if decodeStrict(text, l) != nil {
+			return fmt.Errorf("lab: %s: loads of the workload %s have no setting %s: leave it out", e.Name, e.Workload, key)
+		}
 	}
 	return nil
 }
 
-// decodeStrict decodes TOML and rejects keys that v does not have. The error gives the line and the
-// key.
-func decodeStrict(text []byte, v any) error {
-	d := toml.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		row, _ := strict.Errors[0].Position()
-		return fmt.Errorf("line %d: there is no setting %q: remove it or correct its name", row, strings.Join(strict.Errors[0].Key(), "."))
+// recorded is an experiment as the head of a run holds it.
+type recorded struct {
+	Name    string
+	BuiltIn bool
+	Settings
+	Loads    json.RawMessage
+	Variants map[string]map[string]any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e Experiment) MarshalJSON() ([]byte, error) {
+	loads, err := json.Marshal(e.Loads)
+	if err != nil {
+		return nil, err
 	}
-	var syntax *toml.DecodeError
-	if errors.As(err, &syntax) {
-		row, column := syntax.Position()
-		return fmt.Errorf("line %d, column %d: %w", row, column, err)
+	return json.Marshal(recorded{e.Name, e.BuiltIn, e.Settings, loads, e.Variants})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *Experiment) UnmarshalJSON(text []byte) error {
+	var r recorded
+	if err := json.Unmarshal(text, &r); err != nil {
+		return err
 	}
+	k, err := kindNamed(r.Workload)
+	if err != nil {
+		return err
+	}
+	*e = Experiment{Name: r.Name, BuiltIn: r.BuiltIn, Settings: r.Settings, Variants: r.Variants}
+	e.Loads, err = k.decodeJSON(r.Loads)
 	return err
 }
 
 // Validate fills in defaults and reports the first setting that is out of its range.
 func (e *Experiment) Validate() error {
+	workload.SetDefault(&e.Workload, kinds[0].name)
+	k, err := kindNamed(e.Workload)
+	if err != nil {
+		return fmt.Errorf("lab: %s: %w", e.Name, err)
+	}
 	e.defaults()
+	traits := k.Traits()
 	patterns, byLoads := e.patterns()
 	for _, check := range []struct {
 		ok   bool
 		what string
 	}{
-		{slices.Contains(workloadNames, e.Workload), "workload: must be sink, echo, page, files, proxy, chat or stack"},
 		{len(e.Connections) > 0 && inRange(e.Connections, 0, load.MaxConnections), fmt.Sprintf("connections: must be numbers from 0 to %d", load.MaxConnections)},
 		{!byLoads || inRange(e.Connections, 1, load.MaxConnections), "connections: requests, rooms and stacks need one at least"},
 		{!byLoads || slices.Equal(e.Patterns, patterns), "patterns: requests, deliveries and operations come as their loads say: leave patterns out"},
@@ -188,7 +221,7 @@ func (e *Experiment) Validate() error {
 		{e.WarmLimit == 0 || between(e.WarmLimit, shortestWarmUp, time.Hour), "warm_limit: must be from 250ms to 1h"},
 		{e.Margin >= 0.001 && e.Margin <= 1, "margin: must be from 0.001 to 1"},
 		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
-		{len(e.Saturation) == 0 || e.Workload == "echo", "saturation: only echoes show whether a subject keeps up: set the workload echo"},
+		{len(e.Saturation) == 0 || traits.MaxRate != nil, "saturation: only echoes show whether a subject keeps up: set the workload echo"},
 		{len(e.Saturation) == 0 || !*e.AAControl, "saturation: shares of capacity are measured without an A/A control: leave it out"},
 		{len(e.Loads) > 0, "load: give at least one [[load]]"},
 	} {
@@ -206,24 +239,14 @@ func (e *Experiment) Validate() error {
 // there is none. A block would hold four trials of such a subject, and a round two blocks of such a
 // cell.
 func (e *Experiment) duplicateSetting() string {
-	return cmp.Or(duplicate("subjects", e.Subjects), duplicate("connections", e.Connections), duplicate("patterns", e.Patterns), duplicate("saturation", e.Saturation))
-}
-
-func duplicate[T comparable](setting string, values []T) string {
-	for i, v := range values {
-		if slices.Contains(values[:i], v) {
-			return fmt.Sprintf("%s: %v is given twice", setting, v)
-		}
-	}
-	return ""
+	return cmp.Or(workload.Duplicate("subjects", e.Subjects), workload.Duplicate("connections", e.Connections), workload.Duplicate("patterns", e.Patterns), workload.Duplicate("saturation", e.Saturation))
 }
 
 func (e *Experiment) defaults() {
-	setDefault(&e.Workload, "sink")
-	setDefault(&e.Blocks, 10)
-	setDefault(&e.Duration, Duration(2*time.Second))
-	setDefault(&e.Window, min(e.Duration, Duration(500*time.Millisecond)))
-	setDefault(&e.Margin, 0.05)
+	workload.SetDefault(&e.Blocks, 10)
+	workload.SetDefault(&e.Duration, workload.Duration(2*time.Second))
+	workload.SetDefault(&e.Window, min(e.Duration, workload.Duration(500*time.Millisecond)))
+	workload.SetDefault(&e.Margin, 0.05)
 	if e.Patterns == nil {
 		all, _ := e.patterns()
 		e.Patterns = slices.Clone(all)
@@ -242,7 +265,7 @@ func (e *Experiment) plan() result.Plan {
 		DurationS: time.Duration(e.Duration).Seconds(), WindowMS: float64(time.Duration(e.Window).Milliseconds()), Margin: e.Margin,
 	}
 	for _, l := range e.Loads {
-		p.Loads = append(p.Loads, l.result())
+		p.Loads = append(p.Loads, l.Recorded())
 	}
 	return p
 }
@@ -251,7 +274,7 @@ func allKnown(values, known []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(known, v) })
 }
 
-func between(d Duration, low, high time.Duration) bool {
+func between(d workload.Duration, low, high time.Duration) bool {
 	return time.Duration(d) >= low && time.Duration(d) <= high
 }
 
@@ -259,9 +282,53 @@ func inRange(values []int, low, high int) bool {
 	return !slices.ContainsFunc(values, func(v int) bool { return v < low || v > high })
 }
 
-func setDefault[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
+// kind returns the experiment's workload. The experiment must be valid.
+func (e *Experiment) kind() kind {
+	k, err := kindNamed(e.Workload)
+	if err != nil {
+		panic(err)
 	}
+	return k
+}
+
+// unit returns the word for a message in progress.
+func (e *Experiment) unit() string {
+	one, _ := e.kind().Report().Units()
+	return one
+}
+
+// units returns the plural of unit.
+func (e *Experiment) units() string {
+	_, many := e.kind().Report().Units()
+	return many
+}
+
+// patterns returns the arrival patterns of the experiment's loads, and whether they determine them.
+// Otherwise they are a choice, and each load comes in each chosen one.
+func (e *Experiment) patterns() (all []string, byLoads bool) {
+	if chosen := e.kind().Traits().Patterns; chosen != nil {
+		return chosen, false
+	}
+	for _, l := range e.Loads {
+		if !slices.Contains(all, l.Pattern()) {
+			all = append(all, l.Pattern())
+		}
+	}
+	return all, true
+}
+
+// patternsOf returns the arrival patterns of a load.
+func (e *Experiment) patternsOf(l workload.Load) []string {
+	if p := l.Pattern(); p != "" {
+		return []string{p}
+	}
+	return e.Patterns
+}
+
+// connectionsOf returns the numbers of connections that meet l.
+func (e *Experiment) connectionsOf(l workload.Load) []int {
+	if own := l.Shared().Connections; len(own) > 0 {
+		return own
+	}
+	return e.Connections
 }

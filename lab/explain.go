@@ -13,6 +13,7 @@ import (
 	"weir/lab/reason"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/workload"
 )
 
 // A cell is a load, a number of connections and an arrival pattern (when the generator sends its
@@ -80,7 +81,7 @@ func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
 // largest number of connections.
 func (r *Runner) eventCell(pattern, subject string) (Place, bool) {
 	for _, l := range r.experiment.Loads {
-		c := Cell{l.Name, slices.Max(r.experiment.connectionsOf(l)), pattern}
+		c := workload.Cell{Load: l.Shared().Name, Connections: slices.Max(r.experiment.connectionsOf(l)), Pattern: pattern}
 		if slices.Contains(r.experiment.patternsOf(l), pattern) && slices.Contains(r.plan.subjectsFor(c), subject) {
 			return Place{Cell: c, Subject: subject}, true
 		}
@@ -95,8 +96,8 @@ func (r *Runner) runTracedTrial(ctx context.Context, p Place) (result.EventCount
 	var ahead time.Duration // from the start of tracing to the start of the measured window
 	l := r.loadNamed(p.Load)
 	// the outer function is called before the measured window, the inner one after it
-	t, err := r.trial(ctx, p, l, func(s *running) (func(time.Duration) error, error) {
-		watch, err := reason.Start(s.group)
+	t, err := r.trial(ctx, p, l, func(s *workload.Running) (func(time.Duration) error, error) {
+		watch, err := reason.Start(s.Group)
 		tracedFrom := sample.Monotonic()
 		return func(windowStart time.Duration) (err error) { // a reading of sample.Monotonic, too
 			ahead = windowStart - tracedFrom
@@ -113,7 +114,7 @@ func (r *Runner) runTracedTrial(ctx context.Context, p Place) (result.EventCount
 	if err != nil {
 		return result.EventCounts{}, err
 	}
-	found := counts.Per(t.Messages + sentAhead(&t, l, ahead))
+	found := counts.Per(t.Messages + sentAhead(&t, l.Shared().Rate, ahead))
 	found.Subject, found.Connections, found.Pattern = p.Subject, p.Connections, p.Pattern
 	if len(faults) > 0 {
 		found.Note = strings.TrimPrefix(found.Note+"; the traced trial itself was rejected or failed: "+faults[0], "; ")
@@ -124,11 +125,11 @@ func (r *Runner) runTracedTrial(ctx context.Context, p Place) (result.EventCount
 // sentAhead returns how many messages the generator sent in the time ahead, just before the
 // measured window of t. The generator has the same rate before the window as in it. So the number
 // is that rate times ahead, with an exception: under load.Together with a rate, the generator sends
-// l.Rate bursts a second, each of one message per connection, and the window starts with a burst.
+// rate bursts a second, each of one message per connection, and the window starts with a burst.
 // Then the number is that of the whole bursts in ahead, because a burst is sent completely or not.
-func sentAhead(t *result.Trial, l Load, ahead time.Duration) int64 {
-	if t.Pattern == load.Together && l.Rate > 0 {
-		return int64(ahead.Seconds()*l.Rate) * int64(t.Connections)
+func sentAhead(t *result.Trial, rate float64, ahead time.Duration) int64 {
+	if t.Pattern == load.Together && rate > 0 {
+		return int64(ahead.Seconds()*rate) * int64(t.Connections)
 	}
 	return int64(ahead.Seconds() * float64(t.Messages) / max(t.WindowS, 0.001))
 }
@@ -146,12 +147,11 @@ func (r *Runner) hasEventCounts(p Place) bool {
 // trials, because building would disturb them. Findings are stored, and reused by later runs if
 // nothing changed. It does nothing unless Options.CountEvents is set.
 func (r *Runner) checkPortability(ctx context.Context) {
-	// only the C subjects of streams are tested
-	if _, isStream := r.experiment.workload().(streams); !r.options.CountEvents || !isStream {
+	if !r.options.CountEvents || !r.experiment.kind().Traits().TestsPortability {
 		return
 	}
 	r.removeNote("portability", "")
-	found, err := portability.Run(ctx, r.options.Root, portability.Options{Doing: func(what string) {
+	found, err := portability.Run(ctx, r.options.Root, portability.Options{Kinds: ContractKinds(), Doing: func(what string) {
 		r.progress(Progress{Phase: "testing", What: what, CPU: noCPU})
 	}})
 	if err != nil && !errors.Is(err, context.Canceled) {

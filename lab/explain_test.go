@@ -25,7 +25,7 @@ func TestMessagesAheadOfTheWindowAreCounted(t *testing.T) {
 		{"together", 35 * time.Millisecond, 24},
 	} {
 		trial := result.Trial{Pattern: c.pattern, Connections: 8, Messages: 1600, WindowS: 2}
-		if got := sentAhead(&trial, Load{Rate: 100, Size: 10}, c.ahead); got != c.want {
+		if got := sentAhead(&trial, 100, c.ahead); got != c.want {
 			t.Errorf("%s, %v ahead: got %d messages, want %d", c.pattern, c.ahead, got, c.want)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"weir/internal/freeport"
 	"weir/lab/result"
+	"weir/lab/workload"
 )
 
 // misbehave is a server that echoes, or has the fault that kind names. The test binary runs it with
@@ -101,7 +102,7 @@ func faulty(t *testing.T, kind string) *bench {
 	b := newBench(t)
 	no := false
 	b.experiment.AAControl, b.experiment.Workload = &no, "echo"
-	b.experiment.TimeLimit = Duration(1) // no place is retried
+	b.experiment.TimeLimit = workload.Duration(1) // no place is retried
 	b.add("sound", "no fault")
 	b.add("faulty", kind)
 	must(t, b.experiment.Validate())
@@ -198,14 +199,14 @@ func TestExitAtTheEndOfAWindowIsReported(t *testing.T) {
 	defer func() { must(t, r.Close()) }()
 	s, err := r.startSubject(t.Context(), Place{Subject: "faulty"}, b.experiment.Loads[0])
 	must(t, err)
-	c, err := net.Dial("tcp", s.addr)
+	c, err := net.Dial("tcp", s.Addr)
 	must(t, err)
 	defer c.Close()
 	_, err = c.Write(make([]byte, 4000))
 	must(t, err)
 	trial := result.Trial{FailedBecause: []string{"load error: connection reset, 4 times"}}
-	err = s.attributeError(t.Context(), &trial, nil)
-	checkError(t, s.stop(&trial, err), "exit status 0")
+	err = attributeError(t.Context(), s, &trial, nil)
+	checkError(t, stopSubject(s, &trial, err), "exit status 0")
 }
 
 // checkError checks for a one-line error that names the server and the fault, or for no error.
@@ -277,7 +278,7 @@ func TestTargetOnThisMachineIsNotItsOwnNeighbour(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	b.experiment.TimeLimit = Duration(1)
+	b.experiment.TimeLimit = workload.Duration(1)
 	b.options.Targets = []string{addr}
 	r, err := NewRunner(t.Context(), b.experiment, b.options, nil)
 	must(t, err)

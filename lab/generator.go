@@ -14,10 +14,8 @@ import (
 
 	"weir/internal/tail"
 	"weir/lab/load"
-	"weir/lab/result"
 	"weir/lab/sample"
-	"weir/lab/workload/http/httpload"
-	"weir/lab/workload/stream/streamload"
+	"weir/lab/workload"
 )
 
 // generator is a running load generator. It is a separate process so that its CPU is accounted for
@@ -101,7 +99,7 @@ func (g *generator) eachEvent(ctx context.Context, limit time.Duration, f func(g
 		select {
 		case ev, ok := <-g.events:
 			if !ok {
-				return contextError(ctx, g.exitError())
+				return workload.ContextError(ctx, g.exitError())
 			}
 			timeout.Reset(limit)
 			if enough, err := f(ev); enough || err != nil {
@@ -149,40 +147,13 @@ func (g *generator) sendCommand(command string) error {
 	return nil
 }
 
-// loadReport is the union of the final reports of all kinds of load.
-type loadReport struct {
-	streamload.Report
-	Answered  int64 `json:"answered"` // requests that were answered completely and correctly
-	Failed    int64 `json:"failed"`
-	BodyBytes int64 `json:"body_bytes"`
-	// requests: mean of the times whose percentiles are LatencyUS
-	LatencyMeanUS float64 `json:"latency_mean_us"`
-
-	TLS *httpload.TLSReport `json:"tls"` // requests by https; nil otherwise
-
-	// rooms: from the request for a history to its last message
-	ReplayUS result.Percentiles `json:"replay_us"`
-
-	// Stacks.
-
-	Operation     string  `json:"operation"`
-	Congestion    string  `json:"congestion"` // control algorithm of the peer's sockets
-	MeanUS        float64 `json:"mean_us"`
-	GbitS         float64 `json:"gbit_s"`
-	Lost          int64   `json:"lost"`
-	SegmentsOut   int64   `json:"segments_out"`
-	SegmentsIn    int64   `json:"segments_in"`
-	Retransmitted int64   `json:"retransmitted"`
-}
-
-// report returns the generator's final report.
-func (g *generator) report(ctx context.Context) (loadReport, error) {
-	var r loadReport
+// report returns the generator's final report: the figures of all loads, and the whole.
+func (g *generator) report(ctx context.Context) (r load.Report, text json.RawMessage, err error) {
 	ev, err := g.awaitEvent(ctx, "report", 30*time.Second)
 	if err == nil {
 		err = json.Unmarshal(ev.Report, &r)
 	}
-	return r, err
+	return r, ev.Report, err
 }
 
 // close stops the generator in any state and removes its group. It stops receiving events, kills

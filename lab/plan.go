@@ -6,18 +6,12 @@ import (
 	"slices"
 
 	"weir/lab/result"
+	"weir/lab/workload"
 )
-
-// A Cell is one combination of load, number of connections and arrival pattern that subjects meet.
-type Cell struct {
-	Load        string
-	Connections int
-	Pattern     string
-}
 
 // A Place is one trial of the plan: one subject at one position of one block of one cell.
 type Place struct {
-	Cell
+	workload.Cell
 	Block    int
 	Position int
 	Subject  string // with result.ControlSuffix for the A/A control
@@ -33,7 +27,7 @@ type Place struct {
 // most connections.
 type Plan struct {
 	Seed      uint64
-	Cells     []Cell
+	Cells     []workload.Cell
 	Subjects  []string
 	AAControl string // the one of Subjects that takes part twice; empty: none
 	Blocks    int    // blocks in each cell
@@ -51,10 +45,10 @@ func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 	p := Plan{Seed: seed, Subjects: subjectNames(subjects), Blocks: e.Blocks, BusiestBlocks: e.BusiestBlocks, LoadSubjects: map[string][]string{}, LoadBlocks: map[string]int{}}
 	measured := subjectNames(slices.DeleteFunc(slices.Clone(subjects), func(s result.Subject) bool { return s.Elsewhere }))
 	for _, l := range e.Loads {
-		p.addLimits(l)
+		p.addLimits(l.Shared())
 		for _, n := range e.connectionsOf(l) {
 			for _, pattern := range e.patternsOf(l) {
-				if c := (Cell{Load: l.Name, Connections: n, Pattern: pattern}); len(p.subjectsFor(c)) > 0 || len(subjects) == 0 {
+				if c := (workload.Cell{Load: l.Shared().Name, Connections: n, Pattern: pattern}); len(p.subjectsFor(c)) > 0 || len(subjects) == 0 {
 					p.Cells = append(p.Cells, c)
 				}
 			}
@@ -66,16 +60,8 @@ func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 	return p
 }
 
-// patternsOf returns the arrival patterns of a load.
-func (e *Experiment) patternsOf(l Load) []string {
-	if _, byLoads := e.patterns(); byLoads {
-		return []string{l.pattern()}
-	}
-	return e.Patterns
-}
-
 // addLimits records the subjects and blocks that l is limited to.
-func (p Plan) addLimits(l Load) {
+func (p Plan) addLimits(l *workload.Common) {
 	if len(l.Subjects) > 0 {
 		p.LoadSubjects[l.Name] = slices.DeleteFunc(slices.Clone(p.Subjects), func(s string) bool { return !slices.Contains(l.Subjects, s) })
 	}
@@ -91,7 +77,7 @@ func (p Plan) randomStream(purpose uint64) *rand.Rand {
 }
 
 // BlockLen is the number of trials in a block of c.
-func (p Plan) BlockLen(c Cell) int { return 2 * len(p.participants(c)) }
+func (p Plan) BlockLen(c workload.Cell) int { return 2 * len(p.participants(c)) }
 
 // Trials is the number of trials in the whole plan.
 func (p Plan) Trials() int {
@@ -107,12 +93,12 @@ func (p Plan) Trials() int {
 func (p Plan) rounds() int { return max(p.Blocks, p.BusiestBlocks) }
 
 // cellsOf returns the cells that have a block in a round.
-func (p Plan) cellsOf(round int) []Cell {
+func (p Plan) cellsOf(round int) []workload.Cell {
 	most := 0
 	for _, c := range p.Cells {
 		most = max(most, c.Connections)
 	}
-	return slices.DeleteFunc(slices.Clone(p.Cells), func(c Cell) bool {
+	return slices.DeleteFunc(slices.Clone(p.Cells), func(c workload.Cell) bool {
 		fewest, few := p.LoadBlocks[c.Load]
 		return few && round >= fewest || round >= p.Blocks && c.Connections < most
 	})
@@ -120,7 +106,7 @@ func (p Plan) cellsOf(round int) []Cell {
 
 // subjectsFor returns the subjects that meet the load of c, without the A/A control. The caller
 // must not change the slice.
-func (p Plan) subjectsFor(c Cell) []string {
+func (p Plan) subjectsFor(c workload.Cell) []string {
 	if only, ok := p.LoadSubjects[c.Load]; ok {
 		return only
 	}
@@ -128,7 +114,7 @@ func (p Plan) subjectsFor(c Cell) []string {
 }
 
 // participants returns the subjects in c's blocks, with the A/A control. The caller owns the slice.
-func (p Plan) participants(c Cell) []string {
+func (p Plan) participants(c workload.Cell) []string {
 	all := slices.Clone(p.subjectsFor(c))
 	if p.AAControl != "" && slices.Contains(all, p.AAControl) {
 		all = append(all, p.AAControl+result.ControlSuffix)
@@ -150,7 +136,7 @@ func (p Plan) All() iter.Seq[[]Place] {
 	}
 }
 
-func (p Plan) block(r *rand.Rand, c Cell, number int) []Place {
+func (p Plan) block(r *rand.Rand, c workload.Cell, number int) []Place {
 	order := p.participants(c)
 	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	places := make([]Place, 0, 2*len(order))
@@ -175,5 +161,5 @@ func finishedPlaces(trials []result.Trial) map[Place]bool {
 }
 
 func placeOf(t result.Trial) Place {
-	return Place{Cell: Cell{t.Load, t.Connections, t.Pattern}, Block: t.Block, Position: t.Position, Subject: t.Subject}
+	return Place{Cell: workload.Cell{Load: t.Load, Connections: t.Connections, Pattern: t.Pattern}, Block: t.Block, Position: t.Position, Subject: t.Subject}
 }

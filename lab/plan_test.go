@@ -9,6 +9,8 @@ import (
 
 	"weir/lab/load"
 	"weir/lab/result"
+	"weir/lab/workload"
+	"weir/lab/workload/stream"
 )
 
 func drawPlan(t *rapid.T) Plan {
@@ -16,7 +18,7 @@ func drawPlan(t *rapid.T) Plan {
 		Connections: rapid.SliceOfNDistinct(rapid.IntRange(1, 64), 1, 4, rapid.ID).Draw(t, "connections"),
 		Patterns:    rapid.Permutation(load.Patterns).Draw(t, "patterns")[:rapid.IntRange(1, 3).Draw(t, "number of patterns")],
 		Blocks:      rapid.IntRange(1, 5).Draw(t, "blocks"),
-		Loads:       []Load{{Name: "messages", Rate: 125, Size: 1000}},
+		Loads:       []workload.Load{&stream.Load{Common: workload.Common{Name: "messages", Rate: 125}, Size: 1000}},
 		Subjects:    []string{"any"},
 	}}
 	control := rapid.Bool().Draw(t, "twin")
@@ -67,7 +69,7 @@ func TestCellsWithMostConnectionsGetMoreBlocks(t *testing.T) {
 		for _, c := range p.Cells {
 			most = max(most, c.Connections)
 		}
-		blocks, trials := map[Cell]int{}, 0
+		blocks, trials := map[workload.Cell]int{}, 0
 		for block := range p.All() {
 			blocks[block[0].Cell]++
 			trials += len(block)
@@ -90,7 +92,7 @@ func TestCellsWithMostConnectionsGetMoreBlocks(t *testing.T) {
 func TestEveryRoundHoldsOneBlockOfEachCell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)
-		count := map[Cell]int{}
+		count := map[workload.Cell]int{}
 		trials := 0
 		for block := range p.All() {
 			if block[0].Block != count[block[0].Cell] {
@@ -142,7 +144,7 @@ func TestPlaceIsFinishedByAcceptanceFailureOrLastAttempt(t *testing.T) {
 	failed.FailedBecause = []string{"load error: wrong byte, 3 times"}
 	d := finishedPlaces([]result.Trial{trial(0, 1, true), trial(1, 1, false), trial(1, 2, true), trial(2, 1, false), trial(3, maxAttempts, false), failed})
 	for position, want := range []bool{true, true, false, true, true, false} {
-		if got := d[Place{Cell: Cell{"l", 1, "poisson"}, Position: position, Subject: "a"}]; got != want {
+		if got := d[Place{Cell: workload.Cell{Load: "l", Connections: 1, Pattern: "poisson"}, Position: position, Subject: "a"}]; got != want {
 			t.Errorf("position %d: got finished %v, want %v", position, got, want)
 		}
 	}

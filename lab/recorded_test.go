@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"weir/lab/internal/certificate"
 	"weir/lab/subject"
+	"weir/lab/workload"
+	"weir/lab/workload/http"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -31,8 +32,13 @@ func TestExperimentsHaveTheirPlansAndCommands(t *testing.T) {
 func planAndCommands(t *testing.T, e *Experiment) string {
 	t.Helper()
 	const name = "server"
-	r := &Runner{experiment: e, options: Options{Generator: []string{"weir", "load"}}, www: "WWW", certificate: certificate.Files{Cert: "CA"},
-		subjects: map[string]contender{name: {Subject: &subject.Subject{Name: name}}}}
+	r := &Runner{experiment: e, options: Options{Generator: []string{"weir", "load"}}, subjects: map[string]contender{name: {Subject: &subject.Subject{Name: name}}}}
+	dir := t.TempDir()
+	site := &workload.Site{Workload: strings.Replace(e.Workload, http.Proxy, http.Files, 1), Dir: dir, Host: "127.0.0.1"}
+	var err error
+	if r.workload, err = e.kind().Open(t.Context(), site, e.Loads); err != nil {
+		t.Skip(err) // a stack needs root
+	}
 	plan, err := json.MarshalIndent(e.plan(), "", " ")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +47,7 @@ func planAndCommands(t *testing.T, e *Experiment) string {
 	fmt.Fprintf(&b, "%s\n", plan)
 	for _, c := range NewPlan(e, nil, 1).Cells {
 		fmt.Fprintf(&b, "%s, %d, %s:", c.Load, c.Connections, c.Pattern)
-		if l := r.loadNamed(c.Load); l.Inside {
+		if l := r.loadNamed(c.Load); l.Alone() {
 			b.WriteString(" inside")
 		} else {
 			for _, arg := range r.generatorArgs(Place{Cell: c, Subject: name}, l, "SERVER:1") {
@@ -50,7 +56,7 @@ func planAndCommands(t *testing.T, e *Experiment) string {
 		}
 		b.WriteString("\n")
 	}
-	return b.String()
+	return strings.NewReplacer(filepath.Join(dir, "www"), "WWW", filepath.Join(dir, "tls", "cert.pem"), "CA").Replace(b.String())
 }
 
 func golden(t *testing.T, name, got string) {

@@ -1,32 +1,16 @@
 package lab
 
 import (
-	"fmt"
 	"time"
 
 	"weir/lab/load"
 	"weir/lab/result"
+	"weir/lab/workload"
 )
 
 // maxAttempts limits the trials of a place (one trial of the plan, see [Place]). After that the run
 // continues without it.
 const maxAttempts = 3
-
-// Evidence is what was observed during a trial beside its own figures. The trial is judged by it.
-type Evidence struct {
-	Window        time.Duration // length of the measured window
-	Steal         time.Duration // CPU that the hypervisor took, all cores
-	Neighbour     time.Duration // CPU that processes outside the trial used, all cores
-	NeighbourName string        // the process that used most of it
-	Lab           time.Duration // CPU of the lab process
-	SharedCores   bool          // see running.sharedCores
-	// the subject is on this machine, but its processes are not known
-	ServerUnaccounted bool
-	// bytes in the subject's receive queues, not read by it, at the end of the window
-	UnreadBytes int64
-	Errors      map[string]int64 // failures that the generator found, by kind
-	Cores       int              // cores that the subject could use; 0 if its CPU is not known
-}
 
 // limits bound the lateness of a generator. They depend on the arrival pattern, because sending a
 // burst of 64 messages takes time even if the generator starts exactly on time.
@@ -45,18 +29,10 @@ var spreadLimits = limits{latenessP99: 5 * time.Millisecond, latenessP50: time.M
 const (
 	// added to the limits for each connection of a burst beyond 64
 	burstAllowance = 10 * time.Microsecond
-	minAchieved    = 0.999
-	maxBehind      = 0.001 // share of the messages
 	// share of the window in which the generator was runnable, but not running
-	maxRunQueue = 0.05
-	// least average share of a closed loop's connections that wait for the subject; the others wait
-	// for the generator
-	minInFlightShare = 0.9
-	maxSteal         = 0.01 // share of the window, of one core
-	maxNeighbour     = 0.05 // share of the window, of one core; also the limit for the lab itself
-	// A subject does not read if it leaves both more than maxUnread and more than maxQueued unread.
-	maxUnread = 0.1 // share of the window's bytes
-	maxQueued = 4   // messages per connection
+	maxRunQueue  = 0.05
+	maxSteal     = 0.01 // share of the window, of one core
+	maxNeighbour = 0.05 // share of the window, of one core; also the limit for the lab itself
 )
 
 // isFinal reports whether the place of t needs no further trial: t is accepted, or the subject
@@ -68,8 +44,8 @@ func isFinal(t *result.Trial) bool {
 // judgeTrial accepts or rejects a trial. A disturbance of the measurement is a reason for
 // rejection. A wrong answer is a failure of the subject. Not keeping up is a failure only if the
 // measurement was not disturbed; on a disturbed machine it is one more reason for the rejection.
-func judgeTrial(w workload, t *result.Trial, ev Evidence) {
-	wrong, slow := w.failures(t, ev)
+func judgeTrial(w workload.Session, t *result.Trial, ev workload.Evidence) {
+	wrong, slow := w.Failures(t, ev)
 	spoiled := rejections(w, t, ev, len(wrong)+len(slow) > 0)
 	if len(spoiled) > 0 {
 		spoiled = append(spoiled, slow...)
@@ -80,32 +56,23 @@ func judgeTrial(w workload, t *result.Trial, ev Evidence) {
 	t.Accepted = len(t.RejectedBecause)+len(t.FailedBecause) == 0
 }
 
-// findings is a list of sentences.
-type findings []string
-
-func (f *findings) add(when bool, format string, args ...any) {
-	if when {
-		*f = append(*f, fmt.Sprintf(format, args...))
-	}
-}
-
 // rejections returns the reasons why a measurement is not valid. Messages that a failing subject
 // did not take are late or not sent at all through no fault of the generator, so its lateness is
 // not judged then. The limits on lateness are 16 times wider where generator and subject share
 // cores, since each delays the other.
-func rejections(w workload, t *result.Trial, ev Evidence, failing bool) []string {
+func rejections(w workload.Session, t *result.Trial, ev workload.Evidence, failing bool) []string {
 	l := limitsFor(t, ev.SharedCores)
 	// A generator is late only against a schedule, which a closed loop does not have.
 	judgeSchedule := !failing && t.Pattern != result.Closed
 	share := func(d time.Duration) float64 { return float64(d) / float64(ev.Window) }
-	why := w.rejections(t, ev, judgeSchedule)
-	why.add(judgeSchedule && t.LatenessUS.P50 > us(l.latenessP50), result.GeneratorLate+": median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
-	why.add(judgeSchedule && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
-	why.add(ev.Errors[generatorErrorKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[generatorErrorKind])
-	why.add(t.LoadRunQueue > maxRunQueue && !ev.SharedCores, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
-	why.add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
-	why.add(share(ev.Neighbour) > maxNeighbour && !ev.ServerUnaccounted, result.NeighbourTook+" %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourName)
-	why.add(share(ev.Lab) > maxNeighbour, result.LabTook+" %.1f %% of a core", 100*share(ev.Lab))
+	why := w.Rejections(t, ev, judgeSchedule)
+	why.Add(judgeSchedule && t.LatenessUS.P50 > us(l.latenessP50), result.GeneratorLate+": median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
+	why.Add(judgeSchedule && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
+	why.Add(ev.Errors[workload.GeneratorErrorKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[workload.GeneratorErrorKind])
+	why.Add(t.LoadRunQueue > maxRunQueue && !ev.SharedCores, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
+	why.Add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
+	why.Add(share(ev.Neighbour) > maxNeighbour && !ev.ServerUnaccounted, result.NeighbourTook+" %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourName)
+	why.Add(share(ev.Lab) > maxNeighbour, result.LabTook+" %.1f %% of a core", 100*share(ev.Lab))
 	return why
 }
 

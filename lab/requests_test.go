@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +8,8 @@ import (
 
 	"weir/lab/load"
 	"weir/lab/result"
+	"weir/lab/workload"
+	"weir/lab/workload/http"
 )
 
 // These are tests of experiments whose messages are HTTP requests (package lab, requests.go).
@@ -31,15 +32,15 @@ connections = [8]
 
 func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"a key of echoes in a load of requests", smallWeb + "size = 10\n", "size, bits, idle, churn, work_us and wait_ms are for the workloads sink and echo"},
-		{"keys of requests in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ngzip = true\n", "are for the workloads page, files and proxy"},
+		{"a key of echoes in a load of requests", smallWeb + "size = 10\n", `no setting "load.size"`},
+		{"keys of requests in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ngzip = true\n", `no setting "load.gzip"`},
 		{"arrival patterns, which only echoes choose", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
 		{"no connections", strings.Replace(smallWeb, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},
 		{"a path that leads out of the folder", smallWeb + `path = "/../secret"` + "\n", `the path "/../secret" is not a plain file path`},
 		{"connections twice", smallWeb + "connections = [2, 2]\n", "2 is given twice"},
 		{"a load without connections", smallWeb + "connections = [0]\n", "connections must be numbers from 1"},
 		{"a rate too high over the load's connections", smallWeb + "connections = [1000]\nrate = 1e5\n", "for 1000 connections"},
-		{"TLS in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ntls = true\n", "are for the workloads page, files and proxy"},
+		{"TLS in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ntls = true\n", `no setting "load.tls"`},
 		{"a relative path", smallWeb + `path = "x"` + "\n", `the path "x" is not a plain file path`},
 		{"a rate below the minimum", smallWeb + "rate = 1e-9\n", "a rate of 1e-09 requests a second a connection is out of range"},
 		{"a rate that is not a number", smallWeb + "rate = nan\n", "a rate of NaN requests a second"},
@@ -47,7 +48,7 @@ func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 		{"a number of requests in an open loop", smallWeb + "rate = 1\nrequests = 10\n", "are for a closed loop"},
 		{"an unknown arrival pattern", smallWeb + "rate = 1\npattern = \"even\"\n", `the pattern "even" is unknown: give staggered, together or poisson`},
 		{"an arrival pattern of a closed loop", smallWeb + "pattern = \"poisson\"\n", "a closed loop has no arrival pattern: give a rate with it"},
-		{"an arrival pattern in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\npattern = \"poisson\"\n", "are for the workloads page, files and proxy"},
+		{"an arrival pattern in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\npattern = \"poisson\"\n", `no setting "load.pattern"`},
 		{"a sleep without sleep_every", smallWeb + "sleep_ms = 10\n", "sleep_every says which requests sleep"},
 		{"sleep_every without a sleep", smallWeb + "sleep_every = 10\n", "sleep_every says which requests sleep"},
 		{"too many filters", smallWeb + "filters = 10000\n", "filters must be from 0 to 1000"},
@@ -61,27 +62,6 @@ func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got error %v, want one with %q", test.name, err, test.want)
-		}
-	}
-}
-
-// TestRatesOfRequestsArePassedInTotal: rates are per connection in an experiment, and in total on
-// the command line. The generator does not get Load.Requests, which is only for the report: a trial
-// ends by time.
-func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
-	for _, test := range []struct {
-		load Load
-		www  string
-		want string
-	}{
-		{Load{Path: "/4k.html", Rate: 40}, "/w", "http --steer --connections 100 --rate 4000 --expect /w/4k.html http://127.0.0.1:80/4k.html"},
-		{Load{Path: "/4k.html", Rate: 40, Pattern: load.Poisson}, "", "http --steer --connections 100 --rate 4000 --pattern poisson --seed 7 http://127.0.0.1:80/4k.html"},
-		{Load{Path: "/page.html", NoKeepAlive: true, Requests: 10_000}, "/w", "http --steer --connections 100 --no-keep-alive --expect /w/page.html http://127.0.0.1:80/page.html"},
-		{Load{Path: "/4k.html", Gzip: true}, "", "http --steer --connections 100 --accept-encoding gzip http://127.0.0.1:80/4k.html"},
-		{Load{Path: "/4k.html", TLS: true}, "/w", "http --steer --connections 100 --expect /w/4k.html --ca /c.pem --key-exchange X25519 https://127.0.0.1:80/4k.html"},
-	} {
-		if got := strings.Join(test.load.requestArgs(100, "127.0.0.1:80", test.www, "/c.pem", 7), " "); got != test.want {
-			t.Errorf("got command %q, want %q", got, test.want)
 		}
 	}
 }
@@ -109,19 +89,19 @@ pattern = "together"
 	e.Blocks = 3
 	must(t, e.Validate())
 	must(t, e.Validate()) // validation may be repeated
-	if !slices.Equal(e.Patterns, []string{load.Staggered, result.Closed, load.Together}) || e.Loads[0].Path != "/4k.html" {
-		t.Errorf("got patterns %v and path %q, want the patterns %v of the loads and /4k.html", e.Patterns, e.Loads[0].Path, []string{load.Staggered, result.Closed, load.Together})
+	if !slices.Equal(e.Patterns, []string{load.Staggered, result.Closed, load.Together}) || e.Loads[0].(*http.Load).Path != "/4k.html" {
+		t.Errorf("got patterns %v and path %q, want the patterns %v of the loads and /4k.html", e.Patterns, e.Loads[0].(*http.Load).Path, []string{load.Staggered, result.Closed, load.Together})
 	}
 	for seed := range uint64(20) {
 		p := NewPlan(e, []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}}, seed)
-		blocks, trials := map[Cell]int{}, 0
+		blocks, trials := map[workload.Cell]int{}, 0
 		for block := range p.All() {
 			c := block[0].Cell
 			blocks[c]++
 			trials += len(block)
 			checkPalindrome(t, p, block)
 		}
-		if len(blocks) != 3 || blocks[Cell{"open", 8, load.Staggered}] != 3 || blocks[Cell{"bursts", 8, load.Together}] != 3 || blocks[Cell{"loop", 8, result.Closed}] != 2 || trials != p.Trials() {
+		if len(blocks) != 3 || blocks[workload.Cell{Load: "open", Connections: 8, Pattern: load.Staggered}] != 3 || blocks[workload.Cell{Load: "bursts", Connections: 8, Pattern: load.Together}] != 3 || blocks[workload.Cell{Load: "loop", Connections: 8, Pattern: result.Closed}] != 2 || trials != p.Trials() {
 			t.Errorf("seed %d: got blocks %v with %d trials, want 3 blocks of open and bursts, 2 of loop, and the %d trials of Plan.Trials", seed, blocks, trials, p.Trials())
 		}
 	}
@@ -158,13 +138,13 @@ func checkPalindrome(t *testing.T, p Plan, block []Place) {
 func TestPublishedLoadIsUnchanged(t *testing.T) {
 	for _, form := range []string{"", "quick", "paper"} {
 		e := builtinForm(t, "web", form)
-		i := slices.IndexFunc(e.Loads, func(l Load) bool { return l.Name == "published" })
+		i := slices.IndexFunc(e.Loads, func(l workload.Load) bool { return l.Shared().Name == "published" })
 		l := e.plan().Loads[i]
 		if l.Requests.Floor(e.Connections[0]) != 20*time.Second || l.Requests.Ceiling(e.Connections[0]) != 500 || !l.Requests.NoKeepAlive || l.Rate != 0 {
 			t.Errorf("variant %q: got published load %+v over %v connections, want at least 20 s and at most 500 requests/s, without keep-alive", form, l, e.Connections)
 		}
-		if e.Loads[i].Path != "/page.html" || l.Requests.DurationS != 20 {
-			t.Errorf("variant %q: got requests for %s during %v s, want /page.html during 20 s", form, e.Loads[i].Path, l.Requests.DurationS)
+		if e.Loads[i].(*http.Load).Path != "/page.html" || l.Requests.DurationS != 20 {
+			t.Errorf("variant %q: got requests for %s during %v s, want /page.html during 20 s", form, e.Loads[i].(*http.Load).Path, l.Requests.DurationS)
 		}
 	}
 }
@@ -207,32 +187,15 @@ func TestQuickVariantsOfRequestsFitFourMinutes(t *testing.T) {
 func TestEveryVariantOfPipesHasItsPlainLoad(t *testing.T) {
 	for _, form := range []string{"", "quick"} {
 		loads := builtinForm(t, "pipes", form).Loads
-		for _, l := range loads {
-			plain := func(p Load) bool {
+		for _, one := range loads {
+			l := one.(*http.Load)
+			plain := func(other workload.Load) bool {
+				p := other.(*http.Load)
 				return p.Rate == l.Rate && p.Filters == 0 && !p.Gzip && len(p.Subjects) == 0
 			}
 			if !slices.ContainsFunc(loads, plain) {
 				t.Errorf("variant %q: got no plain load of %v requests/s, want one to compare %s with", form, l.Rate, l.Name)
 			}
-		}
-	}
-}
-
-// TestClosedLoopsAreEstimatedByTheirSleeps: the rate of a closed loop is not known before it runs.
-// The estimate is guessedRate, or the highest rate that the sleeps allow if that is lower.
-func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
-	for _, test := range []struct {
-		load Load
-		want float64
-	}{
-		{Load{Rate: 40}, 4000},
-		{Load{SleepMS: 2000, SleepEvery: 10}, 500},
-		// the sleeps allow more: 50,000 requests/s
-		{Load{SleepMS: 20, SleepEvery: 10}, guessedRate},
-		{Load{}, guessedRate},
-	} {
-		if got := test.load.messageRate(100); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("%+v: got %v requests/s, want %v", test.load, got, test.want)
 		}
 	}
 }
@@ -244,58 +207,58 @@ func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
 func TestFailedRequestsFailTheTrialExceptUnansweredOnes(t *testing.T) {
 	for _, test := range []struct {
 		name             string
-		change           func(*result.Trial, *Evidence)
+		change           func(*result.Trial, *workload.Evidence)
 		rejected, failed string // part of the reason; empty: none
 	}{
-		{"open loop, all answered in time: accepted", func(*result.Trial, *Evidence) {}, "", ""},
-		{"open loop, half answered, the others timed out or disconnected: accepted", func(x *result.Trial, ev *Evidence) {
+		{"open loop, all answered in time: accepted", func(*result.Trial, *workload.Evidence) {}, "", ""},
+		{"open loop, half answered, the others timed out or disconnected: accepted", func(x *result.Trial, ev *workload.Evidence) {
 			x.Messages, x.CPUPercentMean, ev.Errors = 4000, 100, map[string]int64{"timeout": 3000, "connect": 1, "reset": 2, "closed": 3, "limit": 4}
 		}, "", ""},
-		{"open loop, a wrong body: failed", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"body": 1} }, "", "load error: body, 1 times"},
-		{"open loop, wrong statuses and an invalid response: failed", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"status": 2, "protocol": 1} }, "", "status, 2 times"},
-		{"open loop, no local port left for the generator: rejected", func(_ *result.Trial, ev *Evidence) { ev.Errors = map[string]int64{"local": 7} }, "without ports or descriptors: 7 times", ""},
-		{"open loop, requests sent late, all answered: rejected", func(x *result.Trial, _ *Evidence) { x.LatenessUS.P99 = 1001 }, "generator late", ""},
-		{"open loop, requests sent late, half answered: rejected", func(x *result.Trial, _ *Evidence) { x.Messages, x.LatenessUS.P99 = 4000, 1001 }, "generator late", ""},
-		{"open loop, the generator at its limit, the subject not: rejected", func(x *result.Trial, _ *Evidence) {
+		{"open loop, a wrong body: failed", func(_ *result.Trial, ev *workload.Evidence) { ev.Errors = map[string]int64{"body": 1} }, "", "load error: body, 1 times"},
+		{"open loop, wrong statuses and an invalid response: failed", func(_ *result.Trial, ev *workload.Evidence) { ev.Errors = map[string]int64{"status": 2, "protocol": 1} }, "", "status, 2 times"},
+		{"open loop, no local port left for the generator: rejected", func(_ *result.Trial, ev *workload.Evidence) { ev.Errors = map[string]int64{"local": 7} }, "without ports or descriptors: 7 times", ""},
+		{"open loop, requests sent late, all answered: rejected", func(x *result.Trial, _ *workload.Evidence) { x.LatenessUS.P99 = 1001 }, "generator late", ""},
+		{"open loop, requests sent late, half answered: rejected", func(x *result.Trial, _ *workload.Evidence) { x.Messages, x.LatenessUS.P99 = 4000, 1001 }, "generator late", ""},
+		{"open loop, the generator at its limit, the subject not: rejected", func(x *result.Trial, _ *workload.Evidence) {
 			x.Messages, x.LoadUSPerMsg, x.CPUPercentMean = 7000, 135, 60
 		}, "gave out first: it used or waited for 94 % of a core", ""},
-		{"open loop, the generator and the subject at their limits: accepted", func(x *result.Trial, _ *Evidence) {
+		{"open loop, the generator and the subject at their limits: accepted", func(x *result.Trial, _ *workload.Evidence) {
 			x.Messages, x.LoadUSPerMsg, x.CPUPercentMean = 7000, 135, 99
 		}, "", ""},
-		{"closed loop, lateness and a low achieved ratio, which only a schedule has: accepted", func(x *result.Trial, _ *Evidence) {
+		{"closed loop, lateness and a low achieved ratio, which only a schedule has: accepted", func(x *result.Trial, _ *workload.Evidence) {
 			x.Pattern, x.LatenessUS.P99, x.LatenessUS.P50, x.AchievedRatio = result.Closed, 1e6, 1e6, 0.5
 		}, "", ""},
-		{"closed loop, the generator at its limit, the subject not: rejected", func(x *result.Trial, ev *Evidence) {
+		{"closed loop, the generator at its limit, the subject not: rejected", func(x *result.Trial, ev *workload.Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.LoadUSPerMsg, x.CPUPercentMean, ev.Cores = result.Closed, 1, 4000, 230, 70, 1
 		}, "generator gave out first: in a closed loop it used or waited for 92 %", ""},
-		{"closed loop, the generator and the subject at their limits: accepted", func(x *result.Trial, ev *Evidence) {
+		{"closed loop, the generator and the subject at their limits: accepted", func(x *result.Trial, ev *workload.Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.LoadUSPerMsg, x.CPUPercentMean, ev.Cores = result.Closed, 1, 4000, 230, 95, 1
 		}, "", ""},
-		{"closed loop, connections mostly wait for the generator: rejected", func(x *result.Trial, _ *Evidence) {
+		{"closed loop, connections mostly wait for the generator: rejected", func(x *result.Trial, _ *workload.Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
 			x.HTTP.LatencyMeanUS = 300
 		}, "requests were with the subject for 2 % of the time of the connections (Little's law)", ""},
-		{"closed loop, connections mostly wait for the generator, long tail of latency: rejected by the mean", func(x *result.Trial, _ *Evidence) {
+		{"closed loop, connections mostly wait for the generator, long tail of latency: rejected by the mean", func(x *result.Trial, _ *workload.Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
 			x.LatencyUS = result.Percentiles{P01: 100, P50: 200, P99: 50_000, P999: 60_000, Max: 70_000}
 			x.HTTP.LatencyMeanUS = 900
 		}, "requests were with the subject for 6 % of the time of the connections (Little's law)", ""},
-		{"closed loop, connections mostly wait for the subject: accepted", func(x *result.Trial, _ *Evidence) {
+		{"closed loop, connections mostly wait for the subject: accepted", func(x *result.Trial, _ *workload.Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
 			x.HTTP.LatencyMeanUS = 16_000
 		}, "", ""},
-		{"closed loop, a connection reset: failed", func(x *result.Trial, ev *Evidence) {
+		{"closed loop, a connection reset: failed", func(x *result.Trial, ev *workload.Evidence) {
 			x.Pattern, ev.Errors = result.Closed, map[string]int64{"reset": 1}
 		}, "", "reset, 1 times"},
-		{"closed loop, a timeout while another process used the cores: rejected, not failed", func(x *result.Trial, ev *Evidence) {
+		{"closed loop, a timeout while another process used the cores: rejected, not failed", func(x *result.Trial, ev *workload.Evidence) {
 			x.Pattern, ev.Errors, ev.Neighbour = result.Closed, map[string]int64{"timeout": 1}, time.Second
 		}, "timeout, 1 times", ""},
-		{"another process used the cores: rejected", func(_ *result.Trial, ev *Evidence) { ev.Neighbour = time.Second }, "another process took", ""},
+		{"another process used the cores: rejected", func(_ *result.Trial, ev *workload.Evidence) { ev.Neighbour = time.Second }, "another process took", ""},
 	} {
 		trial, ev := goodTrial()
 		trial.HTTP, trial.WindowS, ev.Cores = &result.HTTP{Attempted: trial.Messages, Answered: trial.Messages}, 1, 1
 		test.change(trial, &ev)
-		judgeTrial(requests{}, trial, ev)
+		judgeTrial(sessionOf(t, "page"), trial, ev)
 		rejected, failed := strings.Join(trial.RejectedBecause, "; "), strings.Join(trial.FailedBecause, "; ")
 		if (rejected == "") != (test.rejected == "") || (failed == "") != (test.failed == "") || !strings.Contains(rejected, test.rejected) || !strings.Contains(failed, test.failed) {
 			t.Errorf("%s: got reasons for rejection %q and failures %q, want %q and %q", test.name, rejected, failed, test.rejected, test.failed)

@@ -14,6 +14,8 @@ import (
 	"weir/lab/internal/rooms"
 	"weir/lab/report"
 	"weir/lab/result"
+	"weir/lab/workload"
+	"weir/lab/workload/chat"
 )
 
 // serveRooms is a chat server, or one with a fault. The test binary runs it with the arguments
@@ -44,10 +46,10 @@ connections = [8]
 
 func TestInvalidLoadOfMembersIsRejectedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"requests' keys", smallChat + "gzip = true\n", "leave the others out"},
-		{"streams' keys", smallChat + "bits = 1e6\n", "leave the others out"},
-		{"members' keys with messages", strings.Replace(smallChat, "chat\"", "sink\"", 1) + "rate = 1\nsize = 10\nreplay = 5\n", "are for the workload chat"},
-		{"members' keys with requests", strings.Replace(smallChat, "\"chat\"", "\"files\"", 1) + "replay = 2\n", "are for the workload chat"},
+		{"requests' keys", smallChat + "gzip = true\n", `no setting "load.gzip"`},
+		{"streams' keys", smallChat + "bits = 1e6\n", `no setting "load.bits"`},
+		{"members' keys with messages", strings.Replace(smallChat, "chat\"", "sink\"", 1) + "rate = 1\nsize = 10\nreplay = 5\n", `no setting "load.replay"`},
+		{"members' keys with requests", strings.Replace(smallChat, "\"chat\"", "\"files\"", 1) + "replay = 2\n", `no setting "load.replay"`},
 		{"connections of a load with messages", strings.Replace(smallChat, "\"chat\"", "\"sink\"", 1) + "rate = 1\nsize = 10\nconnections = [2]\n", "are for the workloads page, files, proxy, chat and stack"},
 		{"patterns", "patterns = [\"poisson\"]\n" + smallChat + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
 		{"no members", strings.Replace(smallChat, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},
@@ -66,35 +68,24 @@ func TestInvalidLoadOfMembersIsRejectedWithARemedy(t *testing.T) {
 	}
 }
 
-// TestRatesOfMembersArePassedInTotal: rates are per member in an experiment, and in total on the
-// command line.
-func TestRatesOfMembersArePassedInTotal(t *testing.T) {
-	for _, test := range []struct {
-		load Load
-		want string
-	}{
-		{Load{Rate: 7.8125, Size: 80}, "chat --steer --members 64 --size 80 --idle 0 --rate 500 127.0.0.1:80"},
-		{Load{Size: 80, Idle: 5, Caps: "server-time"}, "chat --steer --members 64 --size 80 --idle 5 --caps server-time 127.0.0.1:80"},
-		{Load{Size: 80, Replay: 100}, "chat --steer --members 64 --size 80 --idle 0 --replay 100 127.0.0.1:80"},
-	} {
-		if got := strings.Join(test.load.roomArgs(64, "127.0.0.1:80"), " "); got != test.want {
-			t.Errorf("got command %q, want %q", got, test.want)
-		}
-	}
-}
-
 // TestRunOfRoomsReportsLostMessages runs a small form of the experiment chat, with a server that
 // loses messages.
 func TestRunOfRoomsReportsLostMessages(t *testing.T) {
 	b := newBench(t)
 	no := false
-	b.experiment.Workload, b.experiment.Patterns, b.experiment.AAControl, b.experiment.TimeLimit = "chat", nil, &no, Duration(1)
-	b.experiment.Loads = []Load{
-		{Name: "talk", Rate: 50, Subjects: []string{"rooms-sound", "rooms-loses"}},
-		{Name: "closed loop", Connections: []int{2, 5}, Subjects: []string{"rooms-sound"}},
-		{Name: "replay", Replay: 500, Connections: []int{1}, Subjects: []string{"rooms-sound", "rooms-hangs-up"}},
-		{Name: "quiet", Rate: 20, Connections: []int{2}, Cold: true, Subjects: []string{"rooms-sound"}},
-		{Name: "idle", Rate: 20, Connections: []int{2}, Cold: true, Idle: 50, Subjects: []string{"rooms-sound"}},
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.AAControl, b.experiment.TimeLimit = "chat", nil, &no, workload.Duration(1)
+	named := func(name string, rate float64, subjects ...string) workload.Common {
+		return workload.Common{Name: name, Rate: rate, Subjects: subjects}
+	}
+	loop, replay, quiet, idle := named("closed loop", 0, "rooms-sound"), named("replay", 0, "rooms-sound", "rooms-hangs-up"), named("quiet", 20, "rooms-sound"), named("idle", 20, "rooms-sound")
+	loop.Connections, replay.Connections, quiet.Connections, idle.Connections = []int{2, 5}, []int{1}, []int{2}, []int{2}
+	quiet.Cold, idle.Cold = true, true
+	b.experiment.Loads = []workload.Load{
+		&chat.Load{Common: named("talk", 50, "rooms-sound", "rooms-loses")},
+		&chat.Load{Common: loop},
+		&chat.Load{Common: replay, Replay: 500},
+		&chat.Load{Common: quiet},
+		&chat.Load{Common: idle, Idle: 50},
 	}
 	for name, fault := range map[string]string{"rooms-sound": "", "rooms-loses": "loses", "rooms-hangs-up": "hangs up"} {
 		b.experiment.Subjects = append(b.experiment.Subjects, name)
@@ -103,7 +94,7 @@ func TestRunOfRoomsReportsLostMessages(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(dir, "subject.toml"), fmt.Appendf(nil, "name = %q\nlanguage = \"Go\"\nparadigm = \"goroutine per connection\"\nabout = \"Rooms.\"\n"+
 			"durability = \"lost\"\nworkloads = [\"chat\"]\nrun = [%q, \"rooms\", \"{addr}\", %q]\nwarm_messages = 10\n", name, os.Args[0], fault), 0o644))
 	}
-	b.experiment.Duration = Duration(300 * time.Millisecond)
+	b.experiment.Duration = workload.Duration(300 * time.Millisecond)
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
 	if len(found.Trials) != 2*2+2*5+2 {
@@ -126,7 +117,7 @@ func TestRunOfRoomsReportsLostMessages(t *testing.T) {
 			t.Errorf("got %v deliveries/s offered, want 600", trial.OfferedRate)
 		}
 	}
-	must(t, report.Write(b.options.Out, found))
+	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
 	page, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
 	must(t, err)
 	for _, want := range []string{"Acknowledged messages when killed", "CPU per delivery"} {

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"weir/lab/compare"
-	"weir/lab/internal/certificate"
 	"weir/lab/internal/network"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/subject"
+	"weir/lab/workload"
 )
 
 // Options configure how an experiment is run, as opposed to what it measures.
@@ -22,15 +23,26 @@ type Options struct {
 	Root         string   // of the project; its subjects/ holds the subjects
 	Required     []string // names of subjects that must take part
 	SubjectFiles []string // further subject.toml files, whose subjects must take part
-	Targets      []string // HOST:PORT of servers that already run
-	Seed         uint64
-	ServerCPUs   int      // number of cores for the subject, 1 or more
-	Namespace    bool     // put the two ends into network namespaces of their own
-	Quick        bool     // recorded in the plan
-	CountEvents  bool     // after the trials, count system calls and switches
-	Generator    []string // the command line of weir load
-	Command      string   // the command line that repeats the run
-	Weir         string   // the version of the lab
+	// further subjects as NAME=COMMAND or NAME:PORT=COMMAND, which must take part; see
+	// subject.ParseGiven
+	SubjectCommands []string
+	Dir             string   // absolute path of the folder in which SubjectCommands run
+	Targets         []string // servers that already run: HOST:PORT, or NAME=http://HOST:PORT
+	Seed            uint64
+	ServerCPUs      int      // number of cores for the subject, 1 or more
+	Namespace       bool     // put the two ends into network namespaces of their own
+	Quick           bool     // recorded in the plan
+	CountEvents     bool     // after the trials, count system calls and switches
+	Generator       []string // the command line of weir load
+	Command         string   // the command line that repeats the run
+	Weir            string   // the version of the lab
+
+	// further subjects, which must take part; a resumed run does not have them
+	Subjects []*subject.Subject `json:"-"`
+	Attempts int                // limit on the trials of a place; 0: maxAttempts
+	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
+	// returns whether to stop. nil: run the whole plan.
+	AfterBlock func(*result.Results) (stop bool) `json:"-"`
 }
 
 // A Runner executes one run. It belongs to one goroutine.
@@ -38,20 +50,17 @@ type Runner struct {
 	experiment  *Experiment
 	options     Options
 	plan        Plan
-	site        *site
+	site        *workload.Site
+	workload    workload.Session
 	subjects    map[string]contender
 	store       *store
 	results     *result.Results
 	resumedFrom *runHead // the recorded start of a resumed run; nil for a new one
 	// by name: a digest of each subject's program, and of the lab's own
-	programs map[string]string
-	progress func(Progress)
-	// absolute path of the folder that subjects serve; empty unless the workload is HTTP
-	www         string
-	certificate certificate.Files // of loads with TLS; empty if there are none
-	upstream    *upstream         // behind the subjects of the workload proxy; nil for others
-	startedAt   time.Time
-	trialsRun   int // without those of the run that this one resumes
+	programs  map[string]string
+	progress  func(Progress)
+	startedAt time.Time
+	trialsRun int // without those of the run that this one resumes
 	// places that need no further trial, or get none for want of time
 	placesDone int
 	total      int // trials that are expected to run
@@ -116,21 +125,15 @@ func (r *Runner) prepare(ctx context.Context) error {
 		return err
 	}
 	r.results.AccountingMethods = []result.AccountingMethod{accounting}
-	if r.site, err = newSite(r.options.ServerCPUs, r.experiment.loadCPUs(), r.options.Namespace); err != nil {
+	if err := r.openSite(ctx); err != nil {
 		return err
 	}
-	if err := r.experiment.workload().place(r); err != nil {
-		return err
-	}
-	if ns := r.site.server.Netns; ns != "" {
+	if ns := r.site.Server.Netns; ns != "" {
 		r.results.Machine.Congestion = network.Setting(ns, "tcp_congestion_control")
 	}
 	p := &r.results.Plan
-	p.Quick, p.ServerCPUs, p.LoadCPUs, p.Namespace = r.options.Quick, r.site.server.CPUs, r.site.load.CPUs, r.options.Namespace
+	p.Quick, p.ServerCPUs, p.LoadCPUs, p.Namespace = r.options.Quick, r.site.Server.CPUs, r.site.Load.CPUs, r.options.Namespace
 	if err := r.rejectOtherMachine(); err != nil {
-		return err
-	}
-	if err := r.experiment.workload().prepare(ctx, r); err != nil {
 		return err
 	}
 	if err := r.findSubjects(ctx); err != nil {
@@ -139,16 +142,37 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.rejectOtherPrograms(); err != nil {
 		return err
 	}
-	r.experiment.workload().restrict(r)
+	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
 	p.AAControl = r.plan.AAControl
 	r.reportUnmetLoads()
 	return nil
 }
 
+// openSite selects where the trials run, and opens the workload there.
+func (r *Runner) openSite(ctx context.Context) (err error) {
+	k := r.experiment.kind()
+	if r.site, err = workload.NewSite(r.options.ServerCPUs, k.Traits().GeneratorCores, r.options.Namespace); err != nil {
+		return err
+	}
+	r.site.Workload, r.site.Dir, r.site.Program = k.name, r.store.dir, r.options.Generator[0]
+	r.site.Targets, r.site.ReadyTimeout = len(r.options.Targets) > 0, r.readyTimeout
+	r.workload, err = k.Open(ctx, r.site, r.experiment.Loads)
+	return err
+}
+
+// coresFor returns the number of cores that a subject can use; 0 if its CPU is not measured.
+func (r *Runner) coresFor(measured bool) int {
+	if !measured {
+		return 0
+	}
+	return len(r.site.Server.CPUs)
+}
+
 // reportUnmetLoads reports the loads that are left out because no subject of the run meets them.
 func (r *Runner) reportUnmetLoads() {
-	for _, l := range r.experiment.Loads {
+	for _, load := range r.experiment.Loads {
+		l := load.Shared()
 		if only, ok := r.plan.LoadSubjects[l.Name]; ok && len(only) == 0 {
 			r.progress(Progress{Phase: "leaving out", What: fmt.Sprintf("the load %s: it is for %s, and none of them takes part", l.Name, strings.Join(l.Subjects, ", ")), CPU: -1})
 		}
@@ -169,11 +193,18 @@ func currentAccounting() (result.AccountingMethod, error) {
 // Close releases the resources of NewRunner or Resume. The run's files stay.
 func (r *Runner) Close() error {
 	r.store.close()
-	if r.site == nil {
-		return nil
+	var err error
+	if r.workload != nil {
+		err = r.workload.Close()
 	}
-	return errors.Join(r.upstream.close(), r.site.close())
+	if r.site != nil {
+		err = errors.Join(err, r.site.Close())
+	}
+	return err
 }
+
+// Machine describes the machine of the run.
+func (r *Runner) Machine() result.Machine { return r.results.Machine }
 
 // Run runs the remaining trials, compares the subjects, and writes results.json. If ctx is
 // cancelled or a subject fails, it stops early, and the finished trials are stored and compared:
@@ -195,7 +226,7 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	if err == nil {
 		r.results.Finished = time.Now()
 	}
-	r.results.Comparisons = append(r.results.Comparisons[:0], compare.All(r.results)...)
+	r.results.Comparisons = append(r.results.Comparisons[:0], r.experiment.kind().Report().Compare().All(r.results)...)
 	return r.results, errors.Join(err, r.store.save(r.results))
 }
 
@@ -228,6 +259,9 @@ func (r *Runner) runTrials(ctx context.Context) error {
 			}
 			r.placesDone++
 		}
+		if r.options.AfterBlock != nil && r.options.AfterBlock(r.results) {
+			return nil
+		}
 	}
 	return nil
 }
@@ -247,7 +281,7 @@ func fitsTime(limit, spent time.Duration, ran, more int) bool {
 // runPlace runs trials of a place until one is final. A rejected trial is retried only while that
 // leaves enough time for the remaining places, which have had no trial yet.
 func (r *Runner) runPlace(ctx context.Context, p Place, toCome int) error {
-	for attempt := r.attempts(p) + 1; attempt <= maxAttempts; attempt++ {
+	for attempt := r.attempts(p) + 1; attempt <= cmp.Or(r.options.Attempts, maxAttempts); attempt++ {
 		r.progress(r.progressFor(p))
 		t, err := r.trial(ctx, p, r.loadNamed(p.Load), nil)
 		if err != nil {
@@ -276,8 +310,8 @@ func (r *Runner) attempts(p Place) int {
 	return n
 }
 
-func (r *Runner) loadNamed(name string) Load {
-	i := slices.IndexFunc(r.experiment.Loads, func(l Load) bool { return l.Name == name })
+func (r *Runner) loadNamed(name string) workload.Load {
+	i := slices.IndexFunc(r.experiment.Loads, func(l workload.Load) bool { return l.Shared().Name == name })
 	return r.experiment.Loads[i]
 }
 

@@ -15,6 +15,8 @@ import (
 
 	"weir/internal/freeport"
 	"weir/lab/result"
+	"weir/lab/workload"
+	"weir/lab/workload/stream"
 )
 
 // bench is a project with two subjects of its own and a short experiment on them.
@@ -37,8 +39,8 @@ func newBench(t *testing.T, limits ...int64) *bench {
 	must(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module test\n"), 0o644))
 	e := &Experiment{Name: "test", Settings: Settings{
 		Connections: []int{4}, Patterns: []string{"staggered"}, Blocks: 1,
-		Duration: Duration(300 * time.Millisecond), Window: Duration(100 * time.Millisecond), WarmLimit: Duration(shortestWarmUp),
-		Loads: []Load{{Name: "messages", Rate: 100, Size: 100}},
+		Duration: workload.Duration(300 * time.Millisecond), Window: workload.Duration(100 * time.Millisecond), WarmLimit: workload.Duration(shortestWarmUp),
+		Loads: []workload.Load{&stream.Load{Common: workload.Common{Name: "messages", Rate: 100}, Size: 100}},
 	}}
 	for i, limit := range limits {
 		name := fmt.Sprintf("server-%d", i)
@@ -268,7 +270,7 @@ func TestFitsTime(t *testing.T) {
 func TestTimeLimitHoldsOnABusyMachine(t *testing.T) {
 	b := newBench(t, 0)
 	no := false
-	b.experiment.AAControl, b.experiment.TimeLimit, b.experiment.Blocks = &no, Duration(time.Nanosecond), 3
+	b.experiment.AAControl, b.experiment.TimeLimit, b.experiment.Blocks = &no, workload.Duration(time.Nanosecond), 3
 	b.experiment.Patterns = []string{"staggered", "poisson"}
 	neighbour := exec.Command("sh", "-c", "while :; do :; done")
 	must(t, neighbour.Start())

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"weir/lab/result"
+	"weir/lab/workload"
 )
 
 // The journals of a run at shares of capacity.
@@ -45,7 +46,7 @@ func (p Plan) Shares(shares []int) iter.Seq[[]sharePlace] {
 	}
 }
 
-func (p Plan) shareRound(r *rand.Rand, c Cell, round int, shares []int) []sharePlace {
+func (p Plan) shareRound(r *rand.Rand, c workload.Cell, round int, shares []int) []sharePlace {
 	var places []sharePlace
 	for _, s := range p.subjectsFor(c) {
 		for _, share := range shares {
@@ -117,7 +118,7 @@ func (s *saturation) bracket(p Place) (kept, gaveOut result.Probe) {
 // nextRate returns the rate that a search tries next; 0 when it is over.
 func (s *saturation) nextRate(p Place) float64 {
 	kept, gaveOut := s.bracket(p)
-	return nextProbeRate(s.loadNamed(p.Load).Rate*float64(p.Connections), kept.Rate, gaveOut.Rate, maxOffered(p.Connections))
+	return nextProbeRate(s.loadNamed(p.Load).Shared().Rate*float64(p.Connections), kept.Rate, gaveOut.Rate, s.experiment.kind().Traits().MaxRate(p.Connections))
 }
 
 func (s *saturation) searchCapacity(ctx context.Context, p Place) error {
@@ -143,7 +144,7 @@ func (s *saturation) probe(ctx context.Context, p Place) (result.Probe, error) {
 		if err != nil {
 			return result.Probe{}, err
 		}
-		probe := judgeProbe(&t, l, s.coresFor(s.subjects[p.baseSubject()].Target == ""))
+		probe := judgeProbe(&t, l.Recorded(), s.coresFor(s.subjects[p.baseSubject()].Target == ""))
 		probe.Rate, probe.Attempts = s.rate, attempt
 		if len(probe.DisturbedBy) == 0 || attempt == maxAttempts {
 			return probe, nil
@@ -152,10 +153,10 @@ func (s *saturation) probe(ctx context.Context, p Place) (result.Probe, error) {
 }
 
 // runAtRate runs a trial at the current rate.
-func (s *saturation) runAtRate(ctx context.Context, p Place) (result.Trial, Load, error) {
+func (s *saturation) runAtRate(ctx context.Context, p Place) (result.Trial, workload.Load, error) {
 	s.progress(s.progressFor(p))
-	l := s.loadNamed(p.Load)
-	l.Rate = s.rate / float64(p.Connections)
+	l := s.loadNamed(p.Load).Clone()
+	l.Shared().Rate = s.rate / float64(p.Connections)
 	t, err := s.trial(ctx, p, l, nil)
 	s.trialsRun++
 	return t, l, err
@@ -207,7 +208,7 @@ func measurementOf(t *result.Trial, p sharePlace) result.Saturation {
 		Subject: t.Subject, Load: t.Load, Connections: t.Connections, Pattern: t.Pattern, SharePercent: float64(p.Share),
 		Round: p.Block, Position: p.Position, Started: t.Started,
 		CPUPercentMean: t.CPUPercentMean, CPUCV: t.CPUCV, LatencyUS: t.LatencyUS, LatenessUS: t.LatenessUS,
-		AchievedRatio: t.AchievedRatio, Behind: t.Behind, LoadPercent: loadPercent(t),
+		AchievedRatio: t.AchievedRatio, Behind: t.Behind, LoadPercent: workload.LoadPercent(t),
 		FailedBecause: t.FailedBecause, Accepted: len(why) == 0, RejectedBecause: why,
 	}
 }
@@ -223,7 +224,7 @@ func (s *saturation) attemptsAt(p sharePlace) (tried int, done bool) {
 }
 
 func placeOfShare(m result.Saturation) sharePlace {
-	return sharePlace{Place{Cell: Cell{m.Load, m.Connections, m.Pattern}, Block: m.Round, Position: m.Position, Subject: m.Subject}, int(m.SharePercent)}
+	return sharePlace{Place{Cell: workload.Cell{Load: m.Load, Connections: m.Connections, Pattern: m.Pattern}, Block: m.Round, Position: m.Position, Subject: m.Subject}, int(m.SharePercent)}
 }
 
 // progressAt returns the state of the run. The length of a search is not known before it is over,
@@ -256,7 +257,7 @@ func (s *saturation) progressAt(p Place) Progress {
 func (s *saturation) probesOf(p Place) int {
 	n := 0
 	for _, x := range s.results.Probes {
-		if x.Subject == p.Subject && (Cell{x.Load, x.Connections, x.Pattern}) == p.Cell {
+		if x.Subject == p.Subject && (workload.Cell{Load: x.Load, Connections: x.Connections, Pattern: x.Pattern}) == p.Cell {
 			n++
 		}
 	}

@@ -18,13 +18,14 @@ import (
 	"pgregory.net/rapid"
 
 	"weir/lab/result"
+	"weir/lab/workload"
 )
 
 func TestEveryRoundOfSharesIsAPalindrome(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPlan(t)
 		shares := []int{70, 85, 95}[:rapid.IntRange(1, 3).Draw(t, "shares")]
-		rounds := map[Cell]int{}
+		rounds := map[workload.Cell]int{}
 		for places := range p.Shares(shares) {
 			n, seen := len(places), map[string]int{}
 			rounds[places[0].Cell]++
@@ -59,7 +60,7 @@ func saturating(t *testing.T) *bench {
 	must(t, os.WriteFile(filepath.Join(b.options.Root, "subjects", "slow", "subject.toml"), []byte(text), 0o644))
 	e := b.experiment
 	e.Subjects, e.Workload, e.Saturation = []string{"slow"}, "echo", []int{50, 70}
-	e.Loads[0].Rate, e.Duration, e.Window = 40, Duration(600*time.Millisecond), Duration(100*time.Millisecond)
+	e.Loads[0].Shared().Rate, e.Duration, e.Window = 40, workload.Duration(600*time.Millisecond), workload.Duration(100*time.Millisecond)
 	return b
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
+	"weir/lab/workload"
+	"weir/lab/workload/stack"
 )
 
 // serveStack stands for a TCP/IP stack by using the kernel's. The test binary runs it with the
@@ -72,9 +73,9 @@ connections = [8]
 
 func TestInvalidLoadOfStacksIsRejectedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"requests' keys", smallStack + "operation = \"rr\"\ngzip = true\n", "leave the others out"},
-		{"streams' keys", smallStack + "operation = \"rr\"\nsize = 5\n", "leave the others out"},
-		{"stacks' keys with messages", strings.Replace(smallStack, "\"stack\"", "\"sink\"", 1) + "rate = 1\nsize = 10\ncores = 5\n", "are for the workload stack"},
+		{"requests' keys", smallStack + "operation = \"rr\"\ngzip = true\n", `no setting "load.gzip"`},
+		{"streams' keys", smallStack + "operation = \"rr\"\nsize = 5\n", `no setting "load.size"`},
+		{"stacks' keys with messages", strings.Replace(smallStack, "\"stack\"", "\"sink\"", 1) + "rate = 1\nsize = 10\ncores = 5\n", `no setting "load.cores"`},
 		{"no operation", smallStack, `the operation "" is unknown: write one of ping`},
 		{"bulk over a device", smallStack + "operation = \"bulk\"\n", `the operation "bulk" is unknown`},
 		{"pings inside", smallStack + "operation = \"ping\"\ninside = true\n", `"ping" is unknown: write one of connect, bulk, rr`},
@@ -97,54 +98,18 @@ func TestInvalidLoadOfStacksIsRejectedWithARemedy(t *testing.T) {
 	}
 }
 
-// TestRatesOfFlowsArePassedInTotal: rates are per flow in an experiment, and in total on the
-// command line.
-func TestRatesOfFlowsArePassedInTotal(t *testing.T) {
-	for _, test := range []struct {
-		load Load
-		want string
-	}{
-		{Load{Operation: "ping", Rate: 10}, "stack ping 10.77.0.2 --steer --flows 100 --rate 1000"},
-		{Load{Operation: "ping", Processes: true}, "stack ping 10.77.0.2 --steer --processes 100"},
-		{Load{Operation: "in"}, "stack in 10.77.0.2 --steer --connections 100 --congestion cubic"},
-		{Load{Operation: "idle"}, "stack idle 10.77.0.2 --steer --connections 100 --congestion cubic"},
-	} {
-		if got := strings.Join(test.load.operationArgs(100, "10.77.0.2"), " "); got != test.want {
-			t.Errorf("got command %q, want %q", got, test.want)
-		}
-	}
-}
-
-// TestOnlyProcessesWithAHandlerHandleASignal: a program without a handler would be killed by the
-// signal.
-func TestOnlyProcessesWithAHandlerHandleASignal(t *testing.T) {
-	if _, err := os.Stat("/proc/self/status"); err != nil {
-		t.Skip(err)
-	}
-	sleeper := exec.Command("sleep", "60")
-	must(t, sleeper.Start())
-	defer func() {
-		_ = sleeper.Process.Kill()
-		_ = sleeper.Wait()
-	}()
-	if handlesSignal(sleeper.Process.Pid, syscall.SIGUSR1) || handlesSignal(1<<30, syscall.SIGUSR1) {
-		t.Error("handlesSignal returned true for a process without a handler, or for no process; want false")
-	}
-	orders := make(chan os.Signal, 1)
-	signal.Notify(orders, syscall.SIGUSR1)
-	defer signal.Stop(orders)
-	if !handlesSignal(os.Getpid(), syscall.SIGUSR1) {
-		t.Error("got no handler for this process, want one")
-	}
+// inside returns a load inside stacks, for subjects.
+func inside(subjects ...string) workload.Load {
+	return &stack.Load{Inside: true, Common: workload.Common{Subjects: subjects}}
 }
 
 func TestOnlyStacksWithInsideMeetInsideLoads(t *testing.T) {
-	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Inside: true}, {Inside: true, Subjects: []string{"a"}}, {Inside: true, Subjects: []string{"b"}}, {}, {Subjects: []string{"a"}}}}}}
+	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []workload.Load{inside(), inside("a"), inside("b"), &stack.Load{}, &stack.Load{Common: workload.Common{Subjects: []string{"a"}}}}}}}
 	r.subjects = map[string]contender{"a": {Subject: &subject.Subject{Name: "a"}}, "b": {Subject: &subject.Subject{Name: "b", InsideCmd: []string{"b"}}}, "mine": {Subject: &subject.Subject{Name: "mine", File: "/mine/subject.toml"}}}
 	r.options.SubjectFiles = []string{"/mine/subject.toml"}
-	operations{}.restrict(r)
+	r.restrictLoads()
 	for i, want := range []string{"b", "stacks with an inside command", "b", "", "a mine"} {
-		if got := strings.Join(r.experiment.Loads[i].Subjects, " "); got != want {
+		if got := strings.Join(r.experiment.Loads[i].Shared().Subjects, " "); got != want {
 			t.Errorf("load %d: got subjects %q, want %q", i, got, want)
 		}
 	}
@@ -152,18 +117,18 @@ func TestOnlyStacksWithInsideMeetInsideLoads(t *testing.T) {
 
 // The generator pings over IPv4 only.
 func TestStacksWithIPv6MeetNoPings(t *testing.T) {
-	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []Load{{Operation: "ping"}, {Operation: "ping", Subjects: []string{"six"}}, {Operation: "rr"}}}}}
+	r := &Runner{experiment: &Experiment{Settings: Settings{Loads: []workload.Load{&stack.Load{Operation: "ping"}, &stack.Load{Operation: "ping", Common: workload.Common{Subjects: []string{"six"}}}, &stack.Load{Operation: "rr"}}}}}
 	r.subjects = map[string]contender{"four": {Subject: &subject.Subject{Name: "four", Network: "tap"}}, "six": {Subject: &subject.Subject{Name: "six", Network: "tap6"}}}
-	operations{}.restrict(r)
+	r.restrictLoads()
 	for i, want := range []string{"four", "stacks with IPv4", ""} {
-		if got := strings.Join(r.experiment.Loads[i].Subjects, " "); got != want {
+		if got := strings.Join(r.experiment.Loads[i].Shared().Subjects, " "); got != want {
 			t.Errorf("load %d: got subjects %q, want %q", i, got, want)
 		}
 	}
 	delete(r.subjects, "six")
-	r.experiment.Loads[0].Subjects = nil
-	if (operations{}).restrict(r); len(r.experiment.Loads[0].Subjects) > 0 {
-		t.Errorf("without IPv6: got subjects %q, want all", r.experiment.Loads[0].Subjects)
+	r.experiment.Loads[0].Shared().Subjects = nil
+	if r.restrictLoads(); len(r.experiment.Loads[0].Shared().Subjects) > 0 {
+		t.Errorf("without IPv6: got subjects %q, want all", r.experiment.Loads[0].Shared().Subjects)
 	}
 }
 
@@ -176,10 +141,14 @@ func TestRunOfStacksReportsEachLoad(t *testing.T) {
 	must(t, cable.Close())
 	b := newBench(t)
 	no := false
-	b.experiment.Workload, b.experiment.Patterns, b.experiment.AAControl, b.experiment.TimeLimit = "stack", nil, &no, Duration(1)
-	b.experiment.Connections, b.experiment.Duration = []int{2}, Duration(200*time.Millisecond)
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.AAControl, b.experiment.TimeLimit = "stack", nil, &no, workload.Duration(1)
+	b.experiment.Connections, b.experiment.Duration = []int{2}, workload.Duration(200*time.Millisecond)
 	b.experiment.Subjects = []string{"stack-test"}
-	b.experiment.Loads = []Load{{Name: "round trips", Operation: "rr"}, {Name: "idle", Operation: "idle", Connections: []int{20}}, {Name: "inside", Operation: "rr", Inside: true}}
+	b.experiment.Loads = []workload.Load{
+		&stack.Load{Common: workload.Common{Name: "round trips"}, Operation: "rr"},
+		&stack.Load{Common: workload.Common{Name: "idle", Connections: []int{20}}, Operation: "idle"},
+		&stack.Load{Common: workload.Common{Name: "inside"}, Operation: "rr", Inside: true},
+	}
 	dir := filepath.Join(b.options.Root, "subjects", "stack-test")
 	must(t, os.MkdirAll(dir, 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "subject.toml"), fmt.Appendf(nil, "name = \"stack-test\"\nlanguage = \"Go\"\nparadigm = \"the kernel's\"\nworkloads = [\"stack\"]\nnetwork = \"veth\"\n"+
@@ -212,7 +181,7 @@ func TestRunOfStacksReportsEachLoad(t *testing.T) {
 			}
 		}
 	}
-	must(t, report.Write(b.options.Out, found))
+	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
 	page, err := os.ReadFile(filepath.Join(b.options.Out, "report.md"))
 	must(t, err)
 	for _, want := range []string{"Round trips: a byte to the stack and back", "memory per idle connection", "over the stack's own loopback"} {

@@ -3,12 +3,14 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/sample"
-	"weir/lab/workload/stream/streamload"
+	"weir/lab/workload"
 )
 
 const sampleEvery = 50 * time.Millisecond
@@ -23,7 +25,7 @@ const (
 // observer observes a subject during the measured window, in addition to what every trial records.
 // It is called shortly before the window. The returned function is called right after the window,
 // with the CLOCK_MONOTONIC time of the window's start.
-type observer func(*running) (after func(window time.Duration) error, err error)
+type observer func(*workload.Running) (after func(window time.Duration) error, err error)
 
 // failure is what a subject did wrong in its trial while it went on running. It is not an error of
 // the run: it is recorded in the trial.
@@ -39,24 +41,24 @@ func (f failure) Error() string { return string(f) }
 // The argument during may be nil. The order is: subject, generator, warm-up, measured window,
 // census, then the reverse to stop them. In every case both process trees and their groups are gone
 // when trial returns.
-func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t result.Trial, err error) {
+func (r *Runner) trial(ctx context.Context, p Place, l workload.Load, during observer) (t result.Trial, err error) {
 	t = result.Trial{Subject: p.Subject, Load: p.Load, Connections: p.Connections, Pattern: p.Pattern,
 		Block: p.Block, Position: p.Position, Started: time.Now(), RejectedBecause: []string{}}
-	if l.Inside {
-		return t, r.inside(ctx, p, l, &t)
+	if l.Alone() {
+		return t, r.runAlone(ctx, p, l, &t)
 	}
 	s, err := r.startSubject(ctx, p, l)
 	if err != nil {
 		return t, err
 	}
-	defer func() { err = s.stop(&t, err) }()
-	g, err := startGenerator(r.generatorArgs(p, l, s.addr), s.load)
+	defer func() { err = stopSubject(s, &t, err) }()
+	g, err := startGenerator(r.generatorArgs(p, l, s.Addr), s.Load)
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
 	g.onTick = r.progressTicker(p, s)
-	err = s.attributeError(ctx, &t, r.drive(ctx, g, s, l, &t, during))
+	err = attributeError(ctx, s, &t, r.drive(ctx, g, s, l, &t, during))
 	var failed failure
 	if errors.As(err, &failed) {
 		t.FailedBecause, err = append(t.FailedBecause, string(failed)), nil
@@ -65,14 +67,20 @@ func (r *Runner) trial(ctx context.Context, p Place, l Load, during observer) (t
 }
 
 // drive runs a trial from its connections to its judgement.
-func (r *Runner) drive(ctx context.Context, g *generator, s *running, l Load, t *result.Trial, during observer) error {
+func (r *Runner) drive(ctx context.Context, g *generator, s *workload.Running, l workload.Load, t *result.Trial, during observer) error {
 	if _, err := g.awaitEvent(ctx, "connected", connectTimeout); err != nil {
 		return err
 	}
-	if !l.Cold {
-		if err := r.experiment.workload().warm(ctx, r, g, s, l, t); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case l.Shared().Cold:
+	case l.WarmUp() > 0:
+		err = warmFor(ctx, g, s, l.WarmUp(), t)
+	default:
+		err = r.warmUntilSteady(ctx, g, s, l, t)
+	}
+	if err != nil {
+		return err
 	}
 	return r.measure(ctx, g, s, l, t, during)
 }
@@ -103,15 +111,13 @@ func (r *Runner) recordAccountingMethods(others []sample.Reading) {
 
 // generatorArgs returns the command line of the load of place p. All subjects of a block meet the
 // same arrivals.
-func (r *Runner) generatorArgs(p Place, l Load, addr string) []string {
-	return append(slices.Clone(r.options.Generator), r.experiment.workload().args(r, p, l, addr)...)
+func (r *Runner) generatorArgs(p Place, l workload.Load, addr string) []string {
+	to := workload.Target{Addr: addr, Elsewhere: r.subjects[p.baseSubject()].Target != "", Seed: r.plan.Seed + uint64(p.Block)}
+	return append(slices.Clone(r.options.Generator), r.workload.Args(l, p.Cell, to)...)
 }
 
-// arrivalSeed is the seed of the arrivals at place p.
-func (r *Runner) arrivalSeed(p Place) uint64 { return r.plan.Seed + uint64(p.Block) }
-
 // measure records the measured window and sets the trial's figures.
-func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, t *result.Trial, during observer) error {
+func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running, l workload.Load, t *result.Trial, during observer) error {
 	after := func(time.Duration) error { return nil }
 	if during != nil {
 		var err error
@@ -119,31 +125,34 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *running, l Load, 
 			return err
 		}
 	}
-	before := s.collectorReport(ctx)
+	before := s.RuntimeStats(ctx)
 	seen, err := r.window(ctx, g, s, r.windowOf(l))
-	collected := s.collectorReport(ctx)
+	collected := s.RuntimeStats(ctx)
 	if err = errors.Join(err, after(seen.from)); err != nil {
 		return err
 	}
 	if err := g.sendCommand("stop"); err != nil {
 		return err
 	}
-	report, err := g.report(ctx)
+	report, text, err := g.report(ctx)
 	if err != nil {
 		return err
 	}
-	fillLoad(t, report.Report)
-	r.experiment.workload().fill(t, s, l, report, collectorReports{before, collected})
+	fillLoad(t, report)
+	if err := r.workload.Fill(t, l, workload.Measured{Subject: s, Report: text, Before: before, After: collected}); err != nil {
+		return fmt.Errorf("lab: the load generator's report: %w", err)
+	}
 	r.recordAccountingMethods(seen.accounting)
 	seen.fill(t, time.Duration(r.experiment.Window))
-	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.sharedCores, report.Errors, r.coresFor(s.process != nil)
-	judgeTrial(r.experiment.workload(), t, seen.evidence)
+	s.Errors = report.Errors
+	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.SharedCores, report.Errors, r.coresFor(s.Process != nil)
+	judgeTrial(r.workload, t, seen.evidence)
 	return nil
 }
 
 // window observes the subject between the generator's events for the start and the end of the
 // window, which are d apart.
-func (r *Runner) window(ctx context.Context, g *generator, s *running, d time.Duration) (o observation, err error) {
+func (r *Runner) window(ctx context.Context, g *generator, s *workload.Running, d time.Duration) (o observation, err error) {
 	w := startWatch(s, g, r.accountingWindow())
 	defer w.stop()
 	if err := w.takeCensus(); err != nil {
@@ -167,11 +176,10 @@ func (r *Runner) window(ctx context.Context, g *generator, s *running, d time.Du
 }
 
 // fillLoad copies the figures of the generator's report.
-func fillLoad(t *result.Trial, g streamload.Report) {
+func fillLoad(t *result.Trial, g load.Report) {
 	t.Messages, t.Bytes, t.OfferedRate, t.AchievedRatio, t.Behind = g.Messages, g.Bytes, g.OfferedRate, g.AchievedRatio, g.Behind
 	t.LatenessUS, t.GapUS, t.LatencyUS, t.SpreadUS = g.LatenessUS, g.GapUS, g.LatencyUS, g.SpreadUS
 	t.WindowS = time.Duration(g.WindowNS).Seconds()
-	fillChurn(t, g)
 	if t.Messages > 0 {
 		t.LoadUSPerMsg = us(time.Duration(g.CPUNS)) / float64(t.Messages)
 	}
@@ -180,33 +188,16 @@ func fillLoad(t *result.Trial, g streamload.Report) {
 	}
 }
 
-// fillChurn adds the short connections, each of which is one message.
-func fillChurn(t *result.Trial, g streamload.Report) {
-	c := g.Churn
-	if c == nil {
-		return
-	}
-	t.Churn = &result.Churn{Offered: c.Offered, Done: c.Done, Behind: c.Behind, DurationUS: c.DurationUS}
-	sent, offered := g.AchievedRatio*float64(g.Offered)+float64(c.Done), float64(g.Offered+c.Offered)
-	t.Messages += c.Done
-	t.Bytes += c.Done * int64(g.Size)
-	t.Behind += c.Behind
-	if c.Offered > 0 {
-		t.OfferedRate += float64(c.Offered) / t.WindowS
-		t.AchievedRatio = sent / offered
-	}
-}
-
 // baseSubject returns the subject's name without the suffix of the A/A control.
 func (p Place) baseSubject() string { return baseName(p.Subject) }
 
 // progressTicker returns a function that reports the progress of the running trial.
-func (r *Runner) progressTicker(p Place, s *running) func() {
-	lastCPU, _ := s.cpu()
+func (r *Runner) progressTicker(p Place, s *workload.Running) func() {
+	lastCPU, _ := s.CPU()
 	lastAt := time.Now()
 	return func() {
 		state := r.progressFor(p)
-		if cpu, err := s.cpu(); err == nil && s.group != nil {
+		if cpu, err := s.CPU(); err == nil && s.Group != nil {
 			now := time.Now()
 			state.CPU = 100 * float64(cpu-lastCPU) / float64(now.Sub(lastAt))
 			lastCPU, lastAt = cpu, now

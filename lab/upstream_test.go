@@ -3,7 +3,7 @@ package lab
 import (
 	"bytes"
 	"context"
-	"net/http"
+	nethttp "net/http"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -13,13 +13,16 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"weir/lab/workload"
+	"weir/lab/workload/http"
 )
 
 // forward is a proxy. The test binary runs it with the arguments "forward ADDR UPSTREAM".
 func forward(addr, to string) {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
-	server := &http.Server{Addr: addr, Handler: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: to}), ReadHeaderTimeout: time.Minute}
+	server := &nethttp.Server{Addr: addr, Handler: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: to}), ReadHeaderTimeout: time.Minute}
 	go func() {
 		<-ctx.Done()
 		server.Close()
@@ -31,19 +34,22 @@ func forward(addr, to string) {
 // TestProxiesForwardToTheUpstreamOfTheRun: the lab serves the files behind each proxy, compares
 // what arrives, and leaves no process.
 func TestProxiesForwardToTheUpstreamOfTheRun(t *testing.T) {
-	b := newWebBench(t, proxied, []Load{{Name: "rate", Rate: 25}, {Name: "closed loop"}}, "proxy")
+	b := newWebBench(t, http.Proxy, []workload.Load{
+		&http.Load{Common: workload.Common{Name: "rate", Rate: 25}},
+		&http.Load{Common: workload.Common{Name: "closed loop"}},
+	}, "proxy")
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
 	if len(found.Trials) != 4 {
 		t.Errorf("got %d trials, want 4", len(found.Trials))
 	}
 	for _, trial := range found.Trials {
-		if trial.HTTP == nil || trial.Messages == 0 || trial.CPUUSPerMessage <= 0 || trial.Bytes/max(1, trial.Messages) < textBytes || len(trial.FailedBecause) > 0 {
+		if trial.HTTP == nil || trial.Messages == 0 || trial.CPUUSPerMessage <= 0 || trial.Bytes/max(1, trial.Messages) < 4096 || len(trial.FailedBecause) > 0 {
 			t.Errorf("trial %d under %s: got %d messages of %d bytes, CPU %v us, failures %q; want the file in each, CPU, and no failures",
 				trial.ID, trial.Load, trial.Messages, trial.Bytes, trial.CPUUSPerMessage, trial.FailedBecause)
 		}
 	}
-	if left := processesWith(t, filepath.Join(b.options.Out, wwwDir)); len(left) > 0 {
+	if left := processesWith(t, filepath.Join(b.options.Out, "www")); len(left) > 0 {
 		t.Errorf("got the processes %q after the run, want none that serve its files", left)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/stat"
+	"weir/lab/workload"
 )
 
 const (
@@ -41,30 +42,30 @@ type warming struct {
 }
 
 // newWarming starts a warm-up. most is Settings.WarmLimit.
-func newWarming(need int64, l Load, connections int, most, now, cpu time.Duration) *warming {
+func newWarming(need int64, l workload.Load, connections int, most, now, cpu time.Duration) *warming {
 	w := &warming{neededMessages: need, stallTimeout: stalledAfter, timeLimit: warmGrace, extraSteps: -1, startedAt: now, lastProgressAt: now, cpu: cpu}
 	if most > 0 {
 		w.extraSteps = int((most - shortestWarmUp) / progressEvery)
 	}
-	if l.Rate > 0 && connections > 0 {
-		w.stallTimeout = max(w.stallTimeout, seconds(stalledPeriods/l.Rate))
+	if rate := l.Shared().Rate; rate > 0 && connections > 0 {
+		w.stallTimeout = max(w.stallTimeout, seconds(stalledPeriods/rate))
 	}
 	w.timeLimit += 2 * warmTime(need, l, connections)
 	return w
 }
 
 // warmTime returns how long a load takes for the given number of messages.
-func warmTime(messages int64, l Load, connections int) time.Duration {
-	return seconds(float64(messages) / l.messageRate(connections))
+func warmTime(messages int64, l workload.Load, connections int) time.Duration {
+	return seconds(float64(messages) / l.MessageRate(connections))
 }
 
 // expectedWarmUp returns about the shortest time of a subject's warm-up.
-func (r *Runner) expectedWarmUp(subject string, l Load, connections int) time.Duration {
+func (r *Runner) expectedWarmUp(subject string, l workload.Load, connections int) time.Duration {
 	switch {
-	case l.Cold:
+	case l.Shared().Cold:
 		return 0
-	case l.Operation != "":
-		return stackWarmUp
+	case l.WarmUp() > 0:
+		return l.WarmUp()
 	}
 	return warmTime(int64(r.subjects[subject].WarmMessages), l, connections)
 }
@@ -110,20 +111,40 @@ func (w *warming) maxSteps() int {
 	return n
 }
 
-// warmUntilSteady runs the load until the subject has received the messages that it asks for and
-// its CPU per message is steady. The cost of the warm-up is stored as the cold figure. A subject
-// that does not become steady is measured as it is, and the trial records that.
-func (r *Runner) warmUntilSteady(ctx context.Context, g *generator, s *running, l Load, t *result.Trial) error {
-	first, err := s.cpu()
+// warmFor runs the load for a fixed time.
+func warmFor(ctx context.Context, g *generator, s *workload.Running, d time.Duration, t *result.Trial) error {
+	first, err := s.CPU()
 	if err != nil {
 		return err
 	}
-	w := newWarming(int64(s.subject.WarmMessages), l, t.Connections, time.Duration(r.experiment.WarmLimit), sample.Monotonic(), first)
+	var sent int64
+	until := time.Now().Add(d)
+	for time.Now().Before(until) && err == nil {
+		var ev generatorEvent
+		if ev, err = g.awaitEvent(ctx, "progress", eventTimeout); err == nil {
+			sent = ev.Sent
+		}
+	}
+	if cpu, bad := s.CPU(); bad == nil && sent > 0 {
+		t.WarmMessages, t.ColdUSPerMsg = sent, us(cpu-first)/float64(sent)
+	}
+	return err
+}
+
+// warmUntilSteady runs the load until the subject has received the messages that it asks for and
+// its CPU per message is steady. The cost of the warm-up is stored as the cold figure. A subject
+// that does not become steady is measured as it is, and the trial records that.
+func (r *Runner) warmUntilSteady(ctx context.Context, g *generator, s *workload.Running, l workload.Load, t *result.Trial) error {
+	first, err := s.CPU()
+	if err != nil {
+		return err
+	}
+	w := newWarming(int64(s.Subject.WarmMessages), l, t.Connections, time.Duration(r.experiment.WarmLimit), sample.Monotonic(), first)
 	err = g.eachEvent(ctx, eventTimeout, func(ev generatorEvent) (bool, error) {
 		if ev.Event != "progress" {
 			return false, nil
 		}
-		cpu, err := s.cpu()
+		cpu, err := s.CPU()
 		if err != nil {
 			return false, err
 		}

@@ -12,13 +12,14 @@ import (
 
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/workload"
 )
 
 // watch observes a subject and the machine over a measured window. From startWatch to stop its
 // goroutines sample the subject's CPU, and read the other accounting methods if wanted. Everything
 // else is read at the window's two ends.
 type watch struct {
-	subject   *running
+	subject   *workload.Running
 	generator *generator
 	cancel    context.CancelFunc
 	points    chan []sample.Point // one result, from the sampling goroutine when it is cancelled
@@ -34,25 +35,25 @@ type reading struct {
 	machine   sample.Machine
 	subject   time.Duration // CPU so far
 	generator time.Duration
-	upstream  time.Duration
+	aside     time.Duration // of the processes beside the subject
 	lab       time.Duration
 }
 
 // startWatch starts sampling. The window of the other accounting methods is 0 if they are not
 // wanted.
-func startWatch(s *running, g *generator, accountingWindow time.Duration) *watch {
+func startWatch(s *workload.Running, g *generator, accountingWindow time.Duration) *watch {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watch{subject: s, generator: g, cancel: cancel, points: make(chan []sample.Point, 1), accounting: make(chan []sample.Reading, 1)}
 	go func() {
 		defer close(w.points)
-		if s.group != nil {
-			w.points <- sample.Record(ctx, s.group, sampleEvery)
+		if s.Group != nil {
+			w.points <- sample.Record(ctx, s.Group, sampleEvery)
 		}
 	}()
 	go func() {
 		defer close(w.accounting)
-		if s.group != nil && accountingWindow > 0 {
-			w.accounting <- sample.RecordMethods(ctx, s.group, accountingWindow)
+		if s.Group != nil && accountingWindow > 0 {
+			w.accounting <- sample.RecordMethods(ctx, s.Group, accountingWindow)
 		}
 	}()
 	return w
@@ -67,11 +68,11 @@ func (w *watch) stop() ([]sample.Point, []sample.Reading) {
 // takeCensus counts the subject's processes, threads and context switches. It must run before the
 // window, because it costs CPU for each process and delays each for a moment.
 func (w *watch) takeCensus() (err error) {
-	if w.subject.group == nil {
+	if w.subject.Group == nil {
 		return nil
 	}
 	began := sample.Monotonic()
-	w.censusBefore, err = w.subject.group.Census()
+	w.censusBefore, err = w.subject.Group.Census()
 	w.censusAt = (began + sample.Monotonic()) / 2
 	return err
 }
@@ -86,9 +87,9 @@ func (w *watch) start() (err error) {
 func (w *watch) read() (r reading, err error) {
 	var errs [4]error
 	r.machine, errs[0] = sample.ReadMachine()
-	r.subject, errs[1] = w.subject.cpu()
+	r.subject, errs[1] = w.subject.CPU()
 	r.generator, errs[2] = w.generator.group.CPU()
-	r.upstream, errs[3] = w.subject.upstream.cpu()
+	r.aside, errs[3] = w.subject.AsideCPU()
 	r.lab = ownCPU()
 	return r, errors.Join(errs[:]...)
 }
@@ -103,31 +104,31 @@ type observation struct {
 	census            sample.Census // taken after the window
 	switches          result.Switches
 	gc                *result.GC
-	evidence          Evidence
+	evidence          workload.Evidence
 	ownsPacketThreads bool // the kernel's packet threads (ksoftirqd) work for the trial
 }
 
 // finish closes the window between two CLOCK_MONOTONIC times. The census comes last, because it is
 // expensive with many processes.
 func (w *watch) finish(from, to time.Duration) (o observation, err error) {
-	o.from, o.before, o.ownsPacketThreads = from, w.before, w.subject.network != nil
+	o.from, o.before, o.ownsPacketThreads = from, w.before, w.subject.OwnsPacketThreads
 	if o.after, err = w.read(); err != nil {
 		return o, err
 	}
 	points, accounting := w.stop()
 	o.accounting = accounting
-	if w.subject.group != nil {
+	if w.subject.Group != nil {
 		if o.points = cutToWindow(points, from, to); len(o.points) < 2 {
 			return o, errors.New("lab: no sample of the subject's CPU fell into the measured window: the machine was too busy to take one")
 		}
-		o.gc = w.subject.gcInWindow(from, to, o.points[len(o.points)-1].CPU-o.points[0].CPU)
-		if o.census, err = w.subject.group.Census(); err != nil {
+		o.gc = w.subject.GCInWindow(from, to, o.points[len(o.points)-1].CPU-o.points[0].CPU)
+		if o.census, err = w.subject.Group.Census(); err != nil {
 			return o, err
 		}
 		o.switches = switches(w.censusBefore, o.census, float64(to-from)/float64(to-w.censusAt))
 	}
 	o.evidence = o.judge(w.trialProcesses())
-	o.evidence.ServerUnaccounted, o.evidence.UnreadBytes = w.subject.unaccounted, w.subject.unread()
+	o.evidence.ServerUnaccounted, o.evidence.UnreadBytes = w.subject.Unaccounted, w.subject.Unread()
 	return o, nil
 }
 
@@ -141,10 +142,7 @@ func switches(before, after sample.Census, share float64) result.Switches {
 // trialProcesses returns a function that reports whether a process belongs to the trial.
 func (w *watch) trialProcesses() func(pid int) bool {
 	mine := []int{os.Getpid()}
-	groups := []*sample.Group{w.subject.group, w.generator.group}
-	if w.subject.upstream != nil {
-		groups = append(groups, w.subject.upstream.group)
-	}
+	groups := []*sample.Group{w.subject.Group, w.generator.group, w.subject.Aside}
 	for _, g := range groups {
 		if g != nil {
 			pids, _ := g.PIDs()
@@ -157,9 +155,9 @@ func (w *watch) trialProcesses() func(pid int) bool {
 // judge collects what the rest of the machine did during the window. Processes that started and
 // ended within the window are in no list, but in the machine's total: the part that is not the
 // trial's is attributed to neighbours.
-func (o *observation) judge(ours func(int) bool) Evidence {
+func (o *observation) judge(ours func(int) bool) workload.Evidence {
 	a, b := o.before, o.after
-	ev := Evidence{Window: b.machine.At - a.machine.At, Steal: b.machine.Steal - a.machine.Steal, Lab: b.lab - a.lab}
+	ev := workload.Evidence{Window: b.machine.At - a.machine.At, Steal: b.machine.Steal - a.machine.Steal, Lab: b.lab - a.lab}
 	var known, disk time.Duration
 	for _, n := range sample.Neighbours(a.machine, b.machine, ours) {
 		if isDiskThread(n.Name) || o.ownsPacketThreads && strings.HasPrefix(n.Name, "ksoftirqd/") {
@@ -175,7 +173,7 @@ func (o *observation) judge(ours func(int) bool) Evidence {
 	}
 	ev.Neighbour = known
 	if a.machine.Exact && b.machine.Exact {
-		ev.Neighbour = (b.machine.CPU - a.machine.CPU) - (b.subject - a.subject) - (b.generator - a.generator) - (b.upstream - a.upstream) - (b.lab - a.lab) - disk
+		ev.Neighbour = (b.machine.CPU - a.machine.CPU) - (b.subject - a.subject) - (b.generator - a.generator) - (b.aside - a.aside) - (b.lab - a.lab) - disk
 	}
 	return ev
 }

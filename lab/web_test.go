@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
+	nethttp "net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -19,6 +19,8 @@ import (
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/subject"
+	"weir/lab/workload"
+	"weir/lab/workload/http"
 )
 
 // serveWeb is an HTTP server, or one with the fault that kind names. The test binary runs it with
@@ -27,7 +29,7 @@ func serveWeb(addr, www, sleepMS, sleepEvery, kind string) {
 	var sleep, every, requests int64
 	_, _ = fmt.Sscan(sleepMS, &sleep)
 	_, _ = fmt.Sscan(sleepEvery, &every)
-	handle := func(w http.ResponseWriter, r *http.Request) {
+	handle := func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		n := atomic.AddInt64(&requests, 1)
 		if every > 0 && n%every == 0 {
 			time.Sleep(time.Duration(sleep) * time.Millisecond)
@@ -35,7 +37,7 @@ func serveWeb(addr, www, sleepMS, sleepEvery, kind string) {
 		body, err := os.ReadFile(filepath.Join(www, r.URL.Path))
 		switch {
 		case err != nil:
-			http.NotFound(w, r)
+			nethttp.NotFound(w, r)
 			return
 		case kind == "lies" && n%20 == 0:
 			body[100] ^= 1
@@ -51,14 +53,14 @@ func serveWeb(addr, www, sleepMS, sleepEvery, kind string) {
 		}
 		_, _ = w.Write(body)
 	}
-	server := &http.Server{Addr: addr, Handler: http.HandlerFunc(handle), ReadHeaderTimeout: time.Minute}
+	server := &nethttp.Server{Addr: addr, Handler: nethttp.HandlerFunc(handle), ReadHeaderTimeout: time.Minute}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
 	go func() {
 		<-ctx.Done()
 		server.Close()
 	}()
-	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.ListenAndServe(); !errors.Is(err, nethttp.ErrServerClosed) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -79,18 +81,19 @@ func webRunner(e *Experiment) *Runner {
 
 // newWebBench returns a bench with HTTP servers of the given kinds, under the given loads of a
 // workload.
-func newWebBench(t *testing.T, workload string, loads []Load, kinds ...string) *bench {
+func newWebBench(t *testing.T, name string, loads []workload.Load, kinds ...string) *bench {
 	b := newBench(t)
 	no := false
-	b.experiment.Workload, b.experiment.Patterns, b.experiment.Loads, b.experiment.AAControl = workload, nil, loads, &no
-	b.experiment.TimeLimit = Duration(1) // no place is retried
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.Loads, b.experiment.AAControl = name, nil, loads, &no
+	b.experiment.TimeLimit = workload.Duration(1) // no place is retried
+	proxy := name == http.Proxy
 	for _, kind := range kinds {
 		name := "web-" + strings.ReplaceAll(kind, " ", "-")
 		b.experiment.Subjects = append(b.experiment.Subjects, name)
 		dir := filepath.Join(b.options.Root, "subjects", name)
 		must(t, os.MkdirAll(dir, 0o755))
 		how := fmt.Sprintf("workloads = [\"page\", \"files\"]\nrun = [%q, \"web\", \"{addr}\", \"{www}\", \"{sleep_ms}\", \"{sleep_every}\", %q]\n", os.Args[0], kind)
-		if workload == proxied {
+		if proxy {
 			how = fmt.Sprintf("workloads = [\"proxy\"]\nrun = [%q, \"forward\", \"{addr}\", \"{upstream}\"]\n", os.Args[0])
 		}
 		must(t, os.WriteFile(filepath.Join(dir, "subject.toml"), fmt.Appendf(nil, "name = %q\nlanguage = \"Go\"\nparadigm = \"goroutine per connection\"\nabout = \"Serves files.\"\n"+
@@ -99,37 +102,12 @@ func newWebBench(t *testing.T, workload string, loads []Load, kinds ...string) *
 	return b
 }
 
-func TestServedFilesAreDeterministic(t *testing.T) {
-	dir := t.TempDir()
-	for range 2 {
-		www, err := makeWWW(dir)
-		must(t, err)
-		for name, want := range map[string]int{pageFile: 174, textFile: 4096} {
-			b, err := os.ReadFile(filepath.Join(www, name))
-			must(t, err)
-			if len(b) != want || !strings.HasPrefix(string(b), "<!DOCTYPE html>") || !strings.HasSuffix(string(b), "</html>\n") {
-				t.Errorf("%s: got %d bytes, want %d of HTML: %s", name, len(b), want, b)
-			}
-		}
-	}
-	var size strings.Builder
-	z := gzip.NewWriter(&size)
-	_, _ = z.Write([]byte(text()))
-	must(t, z.Close())
-	if size.Len() < 1000 || size.Len() > 2500 {
-		t.Errorf("got %d compressed bytes, want as many as an ordinary text of 4,096 bytes", size.Len())
-	}
-	if _, err := makeWWW(filepath.Join(dir, wwwDir, pageFile)); err == nil {
-		t.Error("got no error for a folder in a file, want one")
-	}
-}
-
 // TestRunOfRequestsMeasuresBothServers runs a small form of the experiment web: two servers, one
 // load whose sleeps limit its rate, one without.
 func TestRunOfRequestsMeasuresBothServers(t *testing.T) {
-	b := newWebBench(t, "page", []Load{
-		{Name: "free", NoKeepAlive: true, Duration: Duration(200 * time.Millisecond)},
-		{Name: "sleeps", SleepMS: 100, SleepEvery: 2, Requests: 1000, Cold: true},
+	b := newWebBench(t, "page", []workload.Load{
+		&http.Load{Common: workload.Common{Name: "free", Duration: workload.Duration(200 * time.Millisecond)}, NoKeepAlive: true},
+		&http.Load{Common: workload.Common{Name: "sleeps", Cold: true}, SleepMS: 100, SleepEvery: 2, Requests: 1000},
 	}, "one", "other")
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
@@ -153,7 +131,7 @@ func TestRunOfRequestsMeasuresBothServers(t *testing.T) {
 	if answers == 0 {
 		t.Error("got no answers in any trial, want some")
 	}
-	must(t, report.Write(b.options.Out, found))
+	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
 }
 
 // TestWebServerElsewhereIsMeasuredWithoutCPU: the bodies of a server that runs elsewhere only need
@@ -161,11 +139,12 @@ func TestRunOfRequestsMeasuresBothServers(t *testing.T) {
 func TestWebServerElsewhereIsMeasuredWithoutCPU(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "other") })}
+	server := &nethttp.Server{ReadHeaderTimeout: time.Minute, Handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { fmt.Fprintln(w, "other") })}
 	over := make(chan error, 1) // the server's result
 	go func() { over <- server.Serve(l) }()
 	defer func() { server.Close(); <-over }()
-	b := newWebBench(t, "files", []Load{{Name: "plain", Rate: 50}})
+	plain := &http.Load{Common: workload.Common{Name: "plain", Rate: 50}}
+	b := newWebBench(t, "files", []workload.Load{plain})
 	b.options.Targets = []string{l.Addr().String()}
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
@@ -179,9 +158,9 @@ func TestWebServerElsewhereIsMeasuredWithoutCPU(t *testing.T) {
 // TestRunOfRatesReportsSlowAndWrongAnswers runs a small form of the experiment pipes, with a server
 // that cannot keep up and one that sends wrong bodies.
 func TestRunOfRatesReportsSlowAndWrongAnswers(t *testing.T) {
-	b := newWebBench(t, "files", []Load{
-		{Name: "plain", Rate: 50},
-		{Name: "compressed", Rate: 50, Gzip: true, Filters: 3, Subjects: []string{"web-sound"}},
+	b := newWebBench(t, "files", []workload.Load{
+		&http.Load{Common: workload.Common{Name: "plain", Rate: 50}},
+		&http.Load{Common: workload.Common{Name: "compressed", Rate: 50, Subjects: []string{"web-sound"}}, Gzip: true, Filters: 3},
 	}, "sound", "is slow", "lies")
 	found, err := b.run(t.Context(), nil)
 	must(t, err)
@@ -197,12 +176,42 @@ func TestRunOfRatesReportsSlowAndWrongAnswers(t *testing.T) {
 		case trial.Subject == "web-sound" && why != "":
 			t.Errorf("the correct server: got %d answers, failures %q; want no failures", trial.Messages, why)
 		}
-		if size := trial.HTTP.BodyBytes / max(1, trial.Messages); trial.Subject == "web-sound" && trial.Messages > 0 && (trial.Load == "plain") != (size == textBytes) {
-			t.Errorf("%s: got an answer of %d bytes, want the whole %d bytes only under plain", trial.Load, size, textBytes)
+		if size := trial.HTTP.BodyBytes / max(1, trial.Messages); trial.Subject == "web-sound" && trial.Messages > 0 && (trial.Load == "plain") != (size == 4096) {
+			t.Errorf("%s: got an answer of %d bytes, want the whole %d bytes only under plain", trial.Load, size, 4096)
 		}
 		if trial.Load == "compressed" && trial.Subject != "web-sound" {
 			t.Errorf("%s took part in the load compressed, want only web-sound", trial.Subject)
 		}
 	}
-	must(t, report.Write(b.options.Out, found))
+	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
+}
+
+// TestACommandAndAnAddressAreSubjects: a server takes part without a file, by the command that
+// starts it or by its address, and is asked for what it serves.
+func TestACommandAndAnAddressAreSubjects(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	server := &nethttp.Server{ReadHeaderTimeout: time.Minute, Handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { fmt.Fprintln(w, "hello") })}
+	over := make(chan error, 1) // the server's result
+	go func() { over <- server.Serve(l) }()
+	defer func() { server.Close(); <-over }()
+	www := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(www, "hello"), []byte("hello\n"), 0o644))
+	hello := &http.Load{Common: workload.Common{Name: "hello", Rate: 50}, Path: "/hello"}
+	b := newWebBench(t, http.Requests, []workload.Load{hello})
+	b.options.SubjectCommands = []string{fmt.Sprintf("mine=%q web {addr} %q 0 0 one", os.Args[0], www)}
+	b.options.Targets = []string{"there=http://" + l.Addr().String()}
+	b.options.Dir = www
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	seen := map[string]bool{}
+	for _, trial := range found.Trials {
+		seen[trial.Subject] = true
+		if trial.HTTP == nil || len(trial.FailedBecause) > 0 || (trial.CPUUSPerMessage > 0) != (trial.Subject == "mine" && trial.Messages > 0) {
+			t.Errorf("%s: got %d answers at %v us of CPU, failures %q; want answers without failures, and CPU of the command alone", trial.Subject, trial.Messages, trial.CPUUSPerMessage, trial.FailedBecause)
+		}
+	}
+	if !seen["mine"] || !seen["there"] {
+		t.Errorf("got trials of %v, want mine and there", seen)
+	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"weir/lab/compare"
+	"weir/lab"
 	"weir/lab/result"
 )
 
@@ -38,12 +38,13 @@ func (c *compareCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	found, err := compare.RunsAgainst(a, b, c.Reference)
+	kind := lab.ReportKind(a.Plan.Workload).Compare()
+	found, err := kind.Runs(a, b, c.Reference)
 	if err != nil {
 		return fmt.Errorf("cannot compare %s (A) with %s (B): %w", c.A, c.B, err)
 	}
 	if !c.JSON {
-		return compare.WriteRuns(t.out, c.A, c.B, a, b, found)
+		return kind.WriteRuns(t.out, c.A, c.B, a, b, found)
 	}
 	return t.json(struct {
 		A           string              `json:"a"`

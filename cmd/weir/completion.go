@@ -9,7 +9,7 @@ import (
 	"github.com/posener/complete"
 
 	"weir/lab"
-	"weir/lab/contract"
+	"weir/lab/gate"
 	"weir/lab/subject"
 	"weir/web/site/reference"
 )
@@ -43,9 +43,11 @@ func predictors(app *kong.Application) map[string]complete.Predictor {
 		"commands":   complete.PredictFunc(func(a complete.Args) []string { return commandsAfter(app, a.Completed) }),
 		"experiment": complete.PredictOr(complete.PredictSet(lab.Builtin()...), complete.PredictFiles("*.toml")),
 		"subjects":   lists(subjectNames),
-		"checks":     lists(contract.Names),
+		"checks":     lists(checkNames),
 		"patterns":   lists(func() []string { return []string{"staggered", "together", "poisson"} }),
-		"workload":   complete.PredictSet("sink", "echo", "page", "files", "proxy", "chat", "stack"),
+		"workload":   complete.PredictSet(subject.Workloads...),
+		"load":       complete.PredictOr(complete.PredictSet(gate.Loads()...), complete.PredictFiles("*.toml")),
+		"metrics":    lists(gate.Metrics),
 		"component":  complete.PredictFunc(func(complete.Args) []string { return reference.Names() }),
 		"model":      complete.PredictSet("chain", "network"),
 		"chatmodel":  complete.PredictSet("loop", "goroutine", "pool", "coroutine"),

@@ -18,7 +18,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2   // the command line is wrong
-	exitNothing     = 3   // a run in which every trial was rejected
+	exitNothing     = 3   // the measurement was carried out, and has no answer
 	exitInterrupted = 130 // SIGINT or SIGTERM before the work was done
 )
 
@@ -138,6 +138,13 @@ var statusMeanings = map[string][]status{
 		{exitUsage, "the command line is wrong: an unknown flag, experiment or subject, a value out of range"},
 		{exitNothing, "every trial was rejected: the run answers nothing"},
 		{exitInterrupted, "interrupted: what was measured is kept, --resume goes on"},
+	},
+	"lab gate": {
+		{exitDone, "HEAD is no worse than BASE, or the baseline is written"},
+		{exitFailed, "HEAD is worse by more than the margin, or a version could not be built or run"},
+		{exitUsage, "the command line is wrong"},
+		{exitNothing, "undecided: the budget is used up, or the A/A control differs"},
+		{exitInterrupted, "interrupted: nothing is left behind"},
 	},
 	"lab build":      {{exitFailed, "a subject could not be built; one whose tools are missing is skipped"}},
 	"lab check":      {{exitFailed, "a subject does not keep the contract, or it could not be checked"}},

@@ -11,11 +11,12 @@ import (
 
 	"weir/lab"
 	"weir/lab/result"
+	"weir/lab/workload"
 )
 
 func trialProgress(done, total int, left time.Duration) lab.Progress {
 	return lab.Progress{Phase: "trial", What: "go-loop", Done: done, Total: total, Remaining: left, CPU: -1, Unit: "message",
-		Place: lab.Place{Cell: lab.Cell{Load: "messages", Connections: 64, Pattern: "staggered"}, Block: done / 4}}
+		Place: lab.Place{Cell: workload.Cell{Load: "messages", Connections: 64, Pattern: "staggered"}, Block: done / 4}}
 }
 
 func TestTheBarShowsTimeRatherThanTrials(t *testing.T) {

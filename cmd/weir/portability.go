@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/lab"
 	"weir/lab/portability"
 	"weir/lab/result"
 )
@@ -31,7 +32,7 @@ Examples:
 
 func (c *portabilityCmd) Run(ctx context.Context, t *terminal) error {
 	defer t.status("")
-	found, err := portability.Run(ctx, projectRoot(), portability.Options{Fresh: c.Fresh, Doing: t.status})
+	found, err := portability.Run(ctx, projectRoot(), portability.Options{Kinds: lab.ContractKinds(), Fresh: c.Fresh, Doing: t.status})
 	t.status("")
 	if ctx.Err() != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"weir/lab"
 	"weir/lab/report"
 	"weir/lab/result"
 )
@@ -29,13 +30,14 @@ func (c *reportCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
+	kind := lab.ReportKind(r.Plan.Workload)
 	if c.Text {
-		return report.Text(t.out, r, t.width())
+		return report.Text(t.out, r, kind, t.width())
 	}
-	if err := report.Write(c.Dir, r); err != nil {
+	if err := report.Write(c.Dir, r, kind); err != nil {
 		return err
 	}
-	report.Terminal(t.out, r, t.colour(), t.width())
+	report.Terminal(t.out, r, kind, t.colour(), t.width())
 	fmt.Fprintf(t.err, "The report is in %s.\n", c.Dir)
 	return nil
 }

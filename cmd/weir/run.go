@@ -16,10 +16,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"weir/lab"
-	"weir/lab/compare"
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/subject"
+	"weir/lab/workload"
 )
 
 type runCmd struct {
@@ -35,7 +36,8 @@ type runCmd struct {
 	JSON   bool   `help:"Print the comparisons as JSON instead of the summary."`
 
 	Subjects    []string      `predictor:"subjects" help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
-	Subject     []string      `predictor:"file" help:"Add the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
+	Subject     []string      `predictor:"file" help:"Add a server: NAME=COMMAND with {port} or {addr} in the command, NAME:PORT=COMMAND if it has a port of its own, NAME=http://HOST:PORT if it runs already, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
+	Get         string        `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
 	Workload    string        `predictor:"workload" help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
 	Connections []int         `help:"Numbers of connections." placeholder:"N"`
@@ -69,6 +71,7 @@ Examples:
   weir lab run im --quick --out runs/first
   weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
   weir lab run im --quick --subject my-server/subject.toml
+  weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
   weir lab run pipes --quick
   weir lab run stack --quick
   weir lab run --resume runs/first`
@@ -76,6 +79,9 @@ Examples:
 
 // Run runs the experiment, or continues a run, and writes its report.
 func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
+	if c.Get != "" {
+		c.Experiment = cmp.Or(c.Experiment, "requests")
+	}
 	if c.Experiment == "" && c.Resume == "" {
 		return c.listExperiments(t)
 	}
@@ -194,11 +200,12 @@ func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 
 // writeRun writes the files of a run's directory beside results.json.
 func writeRun(dir string, r *result.Results) error {
+	kind := lab.ReportKind(r.Plan.Workload)
 	bench, err := os.Create(filepath.Join(dir, "bench.txt"))
 	if err != nil {
 		return err
 	}
-	return errors.Join(compare.WriteBench(bench, r), bench.Close(), report.Write(dir, r))
+	return errors.Join(kind.Compare().WriteBench(bench, r), bench.Close(), report.Write(dir, r, kind))
 }
 
 // summarize prints the outcome of a run.
@@ -206,7 +213,7 @@ func (c *runCmd) summarize(t *terminal, dir string, r *result.Results) error {
 	if c.JSON {
 		return t.json(r.Comparisons)
 	}
-	report.Terminal(t.out, r, t.colour(), t.width())
+	report.Terminal(t.out, r, lab.ReportKind(r.Plan.Workload), t.colour(), t.width())
 	file, err := filepath.Abs(filepath.Join(dir, "report.html"))
 	fmt.Fprintf(t.out, "\nThe report: %s\n", file)
 	return err
@@ -231,11 +238,30 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()>>1 + 1
 	}
-	return lab.NewRunner(ctx, e, lab.Options{
-		Out: c.Out, Root: projectRoot(), Required: c.Subjects, SubjectFiles: c.Subject, Targets: c.Target, Seed: c.Seed,
+	o := lab.Options{
+		Out: c.Out, Root: projectRoot(), Required: c.Subjects, Targets: c.Target, Seed: c.Seed,
 		ServerCPUs: c.ServerCPUs, Namespace: c.Veth, Quick: c.Quick, CountEvents: !c.NoReasons,
 		Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
-	}, progress)
+	}
+	if o.Dir, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	addSubjects(&o, c.Subject)
+	return lab.NewRunner(ctx, e, o, progress)
+}
+
+// addSubjects adds the subjects of the flag --subject.
+func addSubjects(o *lab.Options, given []string) {
+	for _, text := range given {
+		switch g := subject.ParseGiven(text); {
+		case g.File != "":
+			o.SubjectFiles = append(o.SubjectFiles, text)
+		case g.URL != "":
+			o.Targets = append(o.Targets, text)
+		default:
+			o.SubjectCommands = append(o.SubjectCommands, text)
+		}
+	}
 }
 
 // experiment reads the experiment and applies the flags to it.
@@ -252,26 +278,54 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 		}
 	}
 	replace(&e.Workload, c.Workload)
+	if c.Get != "" {
+		if err := e.SetLoads("path", c.Get); err != nil {
+			return nil, err
+		}
+	}
 	if c.Blocks > 0 {
 		e.Blocks, e.BusiestBlocks = c.Blocks, 0
 	}
-	replace(&e.Duration, lab.Duration(c.Duration))
-	replace(&e.TimeLimit, lab.Duration(c.Time))
+	replace(&e.Duration, workload.Duration(c.Duration))
+	replace(&e.TimeLimit, workload.Duration(c.Time))
 	replaceAll(&e.Subjects, c.Subjects)
 	replaceAll(&e.Connections, c.Connections)
 	replaceAll(&e.Patterns, c.Patterns)
-	for i := range e.Loads {
-		if len(c.Connections) > 0 {
-			e.Loads[i].Connections = nil
-		}
-		replace(&e.Loads[i].Rate, c.Rate)
-		replace(&e.Loads[i].Size, c.Size)
-		replace(&e.Loads[i].Idle, c.Idle)
-		replace(&e.Loads[i].Churn, c.Churn)
-		replace(&e.Loads[i].WorkUS, c.WorkUS)
-		replace(&e.Loads[i].WaitMS, c.WaitMS)
+	if err := c.setLoads(e); err != nil {
+		return nil, usageError{err}
 	}
 	return e, e.Validate()
+}
+
+// setLoads applies the flags on loads to all loads of the experiment.
+func (c *runCmd) setLoads(e *lab.Experiment) error {
+	if len(c.Connections) > 0 {
+		for _, l := range e.Loads {
+			l.Shared().Connections = nil
+		}
+	}
+	return setLoads(e, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0}, loadFlag{"idle", c.Idle, c.Idle != 0},
+		loadFlag{"churn", c.Churn, c.Churn != 0}, loadFlag{"work_us", c.WorkUS, c.WorkUS != 0}, loadFlag{"wait_ms", c.WaitMS, c.WaitMS != 0})
+}
+
+// loadFlag is a flag that sets a setting of all loads.
+type loadFlag struct {
+	key   string
+	value any
+	given bool
+}
+
+// setLoads applies the given flags to all loads of an experiment.
+func setLoads(e *lab.Experiment, flags ...loadFlag) error {
+	for _, f := range flags {
+		if !f.given {
+			continue
+		}
+		if err := e.SetLoads(f.key, f.value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func replace[T comparable](v *T, flag T) {

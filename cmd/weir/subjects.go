@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"weir/lab/report"
+	"weir/lab/report/format"
 	"weir/lab/subject"
 )
 
@@ -80,7 +80,7 @@ func (c *listCmd) table(t *terminal, all []listed) {
 			ready++
 		}
 		rows[i] = []string{s.Name, s.Language, s.Paradigm, strings.Join(s.Workloads, " "), strconv.Itoa(s.Lines),
-			strconv.Itoa(s.Dependencies), report.Bytes(s.BinaryBytes), state}
+			strconv.Itoa(s.Dependencies), format.Bytes(s.BinaryBytes), state}
 	}
 	columns := []column{{"NAME", false}, {"LANGUAGE", false}, {"PARADIGM", false}, {"WORKLOADS", false}, {"LINES", true},
 		{"DEPS", true}, {"BINARY", true}, {"STATE", false}}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/lab/report"
+	"weir/lab/report/format"
 	"weir/lab/subject"
 )
 
@@ -76,7 +76,7 @@ func (c *buildCmd) buildOne(ctx context.Context, t *terminal, s *subject.Subject
 	}
 	t.status("")
 	if err == nil {
-		say(green, "built", s.Name, fmt.Sprintf("%5.1f s   %s", time.Since(began).Seconds(), report.Bytes(s.Describe().BinaryBytes)))
+		say(green, "built", s.Name, fmt.Sprintf("%5.1f s   %s", time.Since(began).Seconds(), format.Bytes(s.Describe().BinaryBytes)))
 		return true
 	}
 	first, rest, _ := strings.Cut(err.Error(), "\n")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/internal/suggest"
+	"weir/lab"
 	"weir/lab/contract"
 	"weir/lab/subject"
 )
@@ -25,7 +26,7 @@ type checkCmd struct {
 func (c *checkCmd) Help() string {
 	return `Builds and starts each subject, talks to it over IPv4 and IPv6, and verifies that every byte arrives once and in order, whatever the clients do. Of an HTTP server it verifies that every request gets its own complete answer. Only servers that pass can be compared.
 
-The checks are ` + strings.Join(contract.Names(), ", ") + `.
+The checks are ` + strings.Join(checkNames(), ", ") + `.
 
 Examples:
 
@@ -33,6 +34,9 @@ Examples:
   weir lab check --subject my-server/subject.toml
   weir lab check c-fork --only "SIGTERM while busy" -v`
 }
+
+// checkNames lists the checks of all workloads.
+func checkNames() []string { return contract.Names(lab.ContractKinds()) }
 
 // checked is the JSON form of the checks of a subject.
 type checked struct {
@@ -53,8 +57,8 @@ type checkLine struct {
 
 func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 	for _, name := range c.Only {
-		if !slices.Contains(contract.Names(), name) {
-			return usageError{fmt.Errorf("there is no check %q: choose among %s%s", name, strings.Join(contract.Names(), ", "), suggest.DidYouMean(name, contract.Names()))}
+		if known := checkNames(); !slices.Contains(known, name) {
+			return usageError{fmt.Errorf("there is no check %q: choose among %s%s", name, strings.Join(known, ", "), suggest.DidYouMean(name, known))}
 		}
 	}
 	chosen, broken := subject.Select(projectRoot(), c.Names, c.Subject)
@@ -100,7 +104,7 @@ func (c *checkCmd) checkOne(ctx context.Context, t *terminal, s *subject.Subject
 	}
 	t.status("checking " + s.Name)
 	began := time.Now()
-	contract.Check(ctx, s, contract.Options{Only: c.Only, OwnFlags: contract.HasOwnFlags(s), Each: func(o contract.Outcome) {
+	contract.Run(ctx, s, lab.ContractKinds(), contract.Options{Only: c.Only, Each: func(o contract.Outcome) {
 		line := checkLine{Name: o.Name, Workload: o.Workload, Host: o.Host, Skipped: o.Skipped}
 		if o.Err != nil {
 			line.Error = o.Err.Error()

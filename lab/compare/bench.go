@@ -15,41 +15,16 @@ import (
 // variationUnit is the unit of the coefficient of variation of CPU.
 const variationUnit = "cpu-cv"
 
-// benchUnit is a figure of a trial in the benchmark format.
-type benchUnit struct {
-	unit, better string // better is "higher" or "lower"
-	of           func(*result.Trial) float64
-}
-
-// benchUnits returns the figures of r's trials, the main one first.
-func benchUnits(r *result.Results) []benchUnit {
-	unit := "msg"
-	switch {
-	case r.Plan.HTTP():
-		unit = "req"
-	case r.Plan.Stack():
-		unit = "op"
-	}
-	units := []benchUnit{
-		{"us/" + unit, "lower", func(t *result.Trial) float64 { return t.CPUUSPerMessage }},
+// figures returns the figures of trials in the benchmark format, the main one first.
+func (k Kind) figures() []Figure {
+	return append([]Figure{
+		{"us/" + k.Short, "lower", func(t *result.Trial) float64 { return t.CPUUSPerMessage }},
 		{variationUnit, "lower", func(t *result.Trial) float64 { return t.CPUCV }},
 		{"cpu-percent", "lower", func(t *result.Trial) float64 { return t.CPUPercentMean }},
-		{"load-us/" + unit, "lower", func(t *result.Trial) float64 { return t.LoadUSPerMsg }},
-		{"machine-us/" + unit, "lower", func(t *result.Trial) float64 { return t.MachineUSPerMsg }},
+		{"load-us/" + k.Short, "lower", func(t *result.Trial) float64 { return t.LoadUSPerMsg }},
+		{"machine-us/" + k.Short, "lower", func(t *result.Trial) float64 { return t.MachineUSPerMsg }},
 		{"lateness-p99-us", "lower", func(t *result.Trial) float64 { return t.LatenessUS.P99 }},
-	}
-	switch {
-	case r.Plan.Stack():
-		units = append(units, benchUnit{"ops/s", "higher", (*result.Trial).Rate}, benchUnit{"gbit/s", "higher", func(t *result.Trial) float64 { return stackOf(t).GbitS }},
-			benchUnit{"mean-us", "lower", func(t *result.Trial) float64 { return stackOf(t).MeanUS }})
-	case r.Plan.Chat():
-		units = append(units, benchUnit{"deliveries/s", "higher", (*result.Trial).Rate},
-			benchUnit{"latency-p99-us", "lower", func(t *result.Trial) float64 { return t.LatencyUS.P99 }})
-	case r.Plan.HTTP():
-		units = append(units, benchUnit{"req/s", "higher", (*result.Trial).Rate},
-			benchUnit{"latency-p99-us", "lower", func(t *result.Trial) float64 { return t.LatencyUS.P99 }})
-	}
-	return units
+	}, k.Figures...)
 }
 
 // WriteBench writes the accepted trials in the Go benchmark format
@@ -62,7 +37,7 @@ func benchUnits(r *result.Results) []benchUnit {
 // blocks: it assumes independent trials, so drift of the machine widens its intervals. benchstat
 // does not compare across configurations. Configuration lines therefore hold only the workload and
 // the machine; the rest is in comments. Errors are those of w.
-func WriteBench(w io.Writer, r *result.Results) error {
+func (k Kind) WriteBench(w io.Writer, r *result.Results) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# %s\n# seed %d, started %s\n", oneLine(r.Command), r.Seed, r.Started.UTC().Format(time.RFC3339))
 	for _, c := range []struct{ key, value string }{
@@ -72,9 +47,9 @@ func WriteBench(w io.Writer, r *result.Results) error {
 			fmt.Fprintf(b, "%s: %s\n", c.key, v)
 		}
 	}
-	units := benchUnits(r)
+	units := k.figures()
 	for _, u := range units {
-		fmt.Fprintf(b, "Unit %s better=%s\n", u.unit, u.better)
+		fmt.Fprintf(b, "Unit %s better=%s\n", u.Unit, u.Better)
 	}
 	name := benchName(r.Experiment)
 	for i := range r.Trials {
@@ -85,11 +60,11 @@ func WriteBench(w io.Writer, r *result.Results) error {
 	return b.Flush()
 }
 
-func writeTrial(b *bufio.Writer, name string, t *result.Trial, units []benchUnit) {
+func writeTrial(b *bufio.Writer, name string, t *result.Trial, units []Figure) {
 	fmt.Fprintf(b, "Benchmark%s/subject=%s/load=%s/conns=%d/pattern=%s 1", name, benchValue(t.Subject), benchValue(t.Load), t.Connections, benchValue(t.Pattern))
 	for _, u := range units {
-		if v := u.of(t); v != 0 || u.unit != variationUnit { // not known for a trial of one window
-			fmt.Fprintf(b, " %.6g %s", v, u.unit)
+		if v := u.Of(t); v != 0 || u.Unit != variationUnit { // not known for a trial of one window
+			fmt.Fprintf(b, " %.6g %s", v, u.Unit)
 		}
 	}
 	b.WriteByte('\n')

@@ -38,7 +38,7 @@ func TestBenchReadsBack(t *testing.T) {
 	run.Machine = result.Machine{Kernel: "6.18.0", CPU: "Some CPU @ 2 GHz"}
 	run.Trials[3].Accepted = false // is left out
 	var text bytes.Buffer
-	if err := WriteBench(&text, run); err != nil {
+	if err := messages.WriteBench(&text, run); err != nil {
 		t.Fatal(err)
 	}
 	got, units := readBench(t, text.Bytes())
@@ -70,7 +70,7 @@ func TestAnUnknownVariationIsLeftOut(t *testing.T) {
 	run := makeResults(1, 1)
 	run.Trials[0].CPUCV = 0 // unknown: the trial had fewer than two windows
 	var text bytes.Buffer
-	if err := WriteBench(&text, run); err != nil {
+	if err := messages.WriteBench(&text, run); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := readBench(t, text.Bytes())
@@ -91,7 +91,7 @@ func TestBenchReadsBackWithAnyNames(t *testing.T) {
 			Trials: []result.Trial{{Subject: name.Draw(t, "subject"), Load: name.Draw(t, "load"), Pattern: name.Draw(t, "pattern"), Accepted: true, CPUUSPerMessage: 8.5}},
 		}
 		var text bytes.Buffer
-		if err := WriteBench(&text, run); err != nil {
+		if err := messages.WriteBench(&text, run); err != nil {
 			t.Fatal(err)
 		}
 		got, _ := readBench(t, text.Bytes())
@@ -121,7 +121,7 @@ var errFull = errors.New("no space left")
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestBenchReportsAFullDisk(t *testing.T) {
-	if err := WriteBench(full{}, makeResults(1, 4)); !errors.Is(err, errFull) {
+	if err := messages.WriteBench(full{}, makeResults(1, 4)); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want %v", err, errFull)
 	}
 }

@@ -81,11 +81,6 @@ func costs(trials []*result.Trial) []stat.Trial {
 	return valuesOf(trials, func(t *result.Trial) float64 { return t.CPUUSPerMessage })
 }
 
-// rates returns the trials' messages per second.
-func rates(trials []*result.Trial) []stat.Trial {
-	return valuesOf(trials, (*result.Trial).Rate)
-}
-
 func valuesOf(trials []*result.Trial, of func(*result.Trial) float64) []stat.Trial {
 	v := make([]stat.Trial, len(trials))
 	for i, t := range trials {

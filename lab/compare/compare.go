@@ -40,32 +40,19 @@ import (
 	"weir/lab/stat"
 )
 
-// metricsOf returns the metrics that are compared in a cell, the main one first. The rate is
-// compared only in closed loops: elsewhere it is offered. The variation of CPU is not compared on
-// stacks, because their load is not constant.
-func metricsOf(c cell, trials map[string][]*result.Trial) []string {
-	if s := onStack(trials); s != nil {
-		return metricsOnStack(c, s)
-	}
-	if c.pattern == result.Closed {
-		return []string{result.MetricCPU, result.MetricCV, result.MetricRate}
-	}
-	return []string{result.MetricCPU, result.MetricCV}
-}
-
 // defaultMargin is the equivalence margin of a plan without one.
 const defaultMargin = 0.05
 
 // All compares all pairs of subjects of a finished or unfinished run within each cell, in the
 // plan's order. It leaves out pairs without accepted trials of both in a cell.
-func All(r *result.Results) []result.Comparison {
+func (k Kind) All(r *result.Results) []result.Comparison {
 	var all families
 	for _, c := range cells(r) {
 		trials := c.trials(r)
-		for _, metric := range metricsOf(c, trials) {
+		for _, metric := range k.metrics(c, trials) {
 			for _, p := range pairs(subjects(r)) {
 				if a, b := trials[p.a], trials[p.b]; len(a) > 0 && len(b) > 0 {
-					all.add(c.comparison(p.a, p.b, metric), pairedEstimate(metric, a, b, r.Plan.WindowMS))
+					all.add(c.comparison(p.a, p.b, metric), k.pairedEstimate(metric, a, b, r.Plan.WindowMS))
 				}
 			}
 		}
@@ -74,16 +61,12 @@ func All(r *result.Results) []result.Comparison {
 }
 
 // pairedEstimate compares two subjects in one metric by paired differences of the same blocks.
-func pairedEstimate(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate {
-	switch metric {
-	case result.MetricCV:
+func (k Kind) pairedEstimate(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate {
+	if metric == result.MetricCV {
 		return stat.CVRatio(SampledTrials(a), SampledTrials(b), windowMS)
-	case result.MetricRate:
-		return stat.PairedRatio(rates(a), rates(b))
-	case result.MetricLatency:
-		return stat.PairedRatio(latencies(a), latencies(b))
 	}
-	return stat.PairedRatio(costs(a), costs(b))
+	of := k.value(metric)
+	return stat.PairedRatio(valuesOf(a, of), valuesOf(b, of))
 }
 
 // families collects comparisons without verdicts. Those in one metric are a family.

@@ -82,7 +82,7 @@ func find(t *testing.T, all []result.Comparison, a, b, metric string) result.Com
 }
 
 func TestAllFindsTheTrueRatios(t *testing.T) {
-	all := All(makeResults(1, 8))
+	all := messages.All(makeResults(1, 8))
 	for _, c := range []struct {
 		a, b    string
 		ratio   float64
@@ -105,7 +105,7 @@ func TestAllFindsTheTrueRatios(t *testing.T) {
 }
 
 func TestAllComparesEveryPairOnceInEachCell(t *testing.T) {
-	all := All(makeResults(2, 3))
+	all := messages.All(makeResults(2, 3))
 	seen := map[string]int{}
 	for _, c := range all {
 		seen[fmt.Sprint(c.A, c.B, c.Metric, c.Load, c.Connections, c.Pattern)]++
@@ -130,7 +130,7 @@ func TestRejectedTrialsDropTheirBlockFromTheirPairsOnly(t *testing.T) {
 			r.Trials[i].Accepted = false
 		}
 	}
-	all := All(r)
+	all := messages.All(r)
 	if p := find(t, all, "a", "b", result.MetricCPU).Pairs; p != 5 {
 		t.Errorf("a and b: got %d pairs, want the 5 of blocks without a rejection", p)
 	}
@@ -145,7 +145,7 @@ func TestARepeatedTrialReplacesTheRejectedOne(t *testing.T) {
 	r.Trials[0].Accepted = false
 	first.Attempt = 2
 	r.Trials = append(r.Trials, first)
-	for _, c := range All(r) {
+	for _, c := range messages.All(r) {
 		if c.Pairs != 4 {
 			t.Fatalf("got %+v, want 4 pairs", c)
 		}
@@ -156,7 +156,7 @@ func TestSubjectsWithoutMeasuredCPUAreNotCompared(t *testing.T) {
 	r := makeResults(5, 3)
 	r.Subjects = append(r.Subjects, result.Subject{Name: "never ran"})
 	r.Subjects[2].Elsewhere = true // c
-	for _, c := range All(r) {
+	for _, c := range messages.All(r) {
 		if c.A == "c" || c.B == "c" || c.A == "never ran" || c.B == "never ran" {
 			t.Errorf("got %+v, want no comparison with c and never ran", c)
 		}
@@ -164,14 +164,14 @@ func TestSubjectsWithoutMeasuredCPUAreNotCompared(t *testing.T) {
 			t.Errorf("got %+v, want the A/A control only with its original", c)
 		}
 	}
-	if all := All(&result.Results{}); len(all) != 0 {
+	if all := messages.All(&result.Results{}); len(all) != 0 {
 		t.Errorf("empty run: got comparisons %+v, want none", all)
 	}
 }
 
 func TestARunOfOneBlockIsUndecided(t *testing.T) {
 	r := makeResults(6, 1)
-	c := find(t, All(r), "a", "c", result.MetricCPU)
+	c := find(t, messages.All(r), "a", "c", result.MetricCPU)
 	if c.Verdict != result.Undecided || c.Low != 0 || c.High != 0 || c.P != 1 || c.Warning == "" {
 		t.Errorf("one block: got %+v, want no interval, undecided and a warning", c)
 	}
@@ -182,7 +182,7 @@ func TestTheWholeRunIsOneFamily(t *testing.T) {
 	r := makeResults(8, 4)
 	family := 4 * 4 // pairs and cells
 	smallest := 1.0
-	for _, c := range All(r) {
+	for _, c := range messages.All(r) {
 		if c.Metric == result.MetricCPU {
 			smallest = min(smallest, c.P)
 		}
@@ -209,14 +209,14 @@ func TestVariationIsPooledOverTheTrials(t *testing.T) {
 			r.Trials[i].Samples = samples(random, 0.02)
 		}
 	}
-	if c := find(t, All(r), "a", "c", result.MetricCV); c.Verdict != result.Different || c.Low > 5 || c.High < 5 {
+	if c := find(t, messages.All(r), "a", "c", result.MetricCV); c.Verdict != result.Different || c.Low > 5 || c.High < 5 {
 		t.Errorf("got %+v, want a to vary five times as much as c", c)
 	}
-	if c := find(t, All(r), "a", "b", result.MetricCV); c.Verdict == result.Different || c.Pairs != 6 {
+	if c := find(t, messages.All(r), "a", "b", result.MetricCV); c.Verdict == result.Different || c.Pairs != 6 {
 		t.Errorf("got %+v, want a and b not to be different", c)
 	}
 	r.Plan.WindowMS = 1000 // one whole window a trial
-	for _, c := range All(r) {
+	for _, c := range messages.All(r) {
 		short := strings.HasPrefix(c.Warning, stat.TooShort)
 		if short != (c.Metric == result.MetricCV) || short && (c.Verdict != result.Undecided || c.P != 1 || c.High != 0) {
 			t.Fatalf("one window per trial: got %+v, want the variation too short to tell", c)
@@ -225,7 +225,7 @@ func TestVariationIsPooledOverTheTrials(t *testing.T) {
 }
 
 func TestOrderSharesPlacesWithoutASignificantDifference(t *testing.T) {
-	ranks := Order(makeResults(7, 8), "messages", 64, "poisson")
+	ranks := messages.Order(makeResults(7, 8), "messages", 64, "poisson")
 	if len(ranks) != 3 {
 		t.Fatalf("got %d ranks, want 3 (none for the A/A control): %+v", len(ranks), ranks)
 	}
@@ -235,7 +235,7 @@ func TestOrderSharesPlacesWithoutASignificantDifference(t *testing.T) {
 	if math.Abs(ranks[2].CPU/20-1) > 0.05 {
 		t.Errorf("got a CPU of %v for c, want about 20", ranks[2].CPU)
 	}
-	if got := Order(makeResults(7, 8), "no such load", 64, "poisson"); len(got) != 0 {
+	if got := messages.Order(makeResults(7, 8), "no such load", 64, "poisson"); len(got) != 0 {
 		t.Errorf("cell without trials: got ranks %+v, want none", got)
 	}
 }

@@ -19,10 +19,10 @@ type Rank struct {
 // number of subjects that used significantly less, so only a significant difference lowers a
 // place. Two subjects that are not significantly different need not share a place: a third may
 // differ significantly from only one of them.
-func Order(r *result.Results, load string, connections int, pattern string) []Rank {
+func (k Kind) Order(r *result.Results, load string, connections int, pattern string) []Rank {
 	trials := cell{load, connections, pattern}.trials(r)
 	cheaper := map[string]int{}
-	for _, v := range All(r) {
+	for _, v := range k.All(r) {
 		switch {
 		case v.Metric != result.MetricCPU || v.Load != load || v.Connections != connections || v.Pattern != pattern:
 		case v.AAControl || v.Verdict != result.Different:

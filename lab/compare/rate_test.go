@@ -40,7 +40,7 @@ func loops() *result.Results {
 // TestClosedLoopsAreComparedByRate checks also that rates without any variance can be equivalent.
 func TestClosedLoopsAreComparedByRate(t *testing.T) {
 	verdicts := map[string]result.Comparison{}
-	for _, c := range All(loops()) {
+	for _, c := range requests.All(loops()) {
 		if c.Metric == result.MetricRate && !c.AAControl {
 			verdicts[c.Load] = c
 		}
@@ -61,7 +61,7 @@ func TestRunsOfClosedLoopsAreComparedByRate(t *testing.T) {
 	for i := range b.Trials {
 		b.Trials[i].Messages /= 2
 	}
-	found, err := Runs(a, b)
+	found, err := requests.Runs(a, b, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestRunsOfClosedLoopsAreComparedByRate(t *testing.T) {
 			r.Plan.Loads[i].Requests.Path = "/page.html"
 		}
 	}
-	if _, err := Runs(a, b); err == nil {
+	if _, err := requests.Runs(a, b, ""); err == nil {
 		t.Error("loads with different sleeps: got no error, want one")
 	}
 }

@@ -20,13 +20,9 @@ const notInterleaved = "the runs were not interleaved: drift of the machine betw
 // whole machine cancels in it. The reference is the floor if both runs have one, else their first
 // common subject.
 //
-// The error says why nothing can be compared.
-func Runs(a, b *result.Results) ([]result.Comparison, error) {
-	return RunsAgainst(a, b, "")
-}
-
-// RunsAgainst is Runs with the given reference, which must be a subject of both runs.
-func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, error) {
+// The reference may be given; it must be a subject of both runs. The error says why nothing can be
+// compared.
+func (k Kind) Runs(a, b *result.Results, reference string) ([]result.Comparison, error) {
 	names := common(subjects(a), subjects(b))
 	if len(names) == 0 {
 		return nil, fmt.Errorf("the runs have no subject in common: A has %s, B has %s", list(subjects(a)), list(subjects(b)))
@@ -35,7 +31,7 @@ func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, e
 	if len(shared) == 0 {
 		return nil, fmt.Errorf("the runs have no load in common: A has %s, B has %s; run both with the same connections and patterns", list(cells(a)), list(cells(b)))
 	}
-	if err := sameLoads(a, b, shared); err != nil {
+	if err := k.sameLoads(a, b, shared); err != nil {
 		return nil, err
 	}
 	if reference == "" {
@@ -43,7 +39,7 @@ func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, e
 	} else if !slices.Contains(names, reference) {
 		return nil, fmt.Errorf("the reference %q is not in both runs: choose among %s", reference, list(names))
 	}
-	t := twoRuns{a: a, b: b, names: names, reference: reference, warning: runWarning(a, b)}
+	t := twoRuns{kind: k, a: a, b: b, names: names, reference: reference, warning: runWarning(a, b)}
 	for _, c := range shared {
 		t.cell(c)
 	}
@@ -55,14 +51,14 @@ func RunsAgainst(a, b *result.Results, reference string) ([]result.Comparison, e
 }
 
 // sameLoads returns an error if the runs have different loads under the same name.
-func sameLoads(a, b *result.Results, shared []cell) error {
+func (k Kind) sameLoads(a, b *result.Results, shared []cell) error {
 	if a.Plan.Workload != b.Plan.Workload {
 		return fmt.Errorf("the workload was %s in A and %s in B: costs of different work cannot be compared", a.Plan.Workload, b.Plan.Workload)
 	}
 	for _, c := range shared {
 		al, bl := loadOf(a, c.load), loadOf(b, c.load)
 		if al != bl {
-			return fmt.Errorf("the load %q was %s in A and %s in B: run both with the same", c.load, describe(al), describe(bl))
+			return fmt.Errorf("the load %q was %s in A and %s in B: run both with the same", c.load, k.Describe(al), k.Describe(bl))
 		}
 	}
 	return nil
@@ -74,32 +70,6 @@ func loadOf(r *result.Results, name string) result.Load {
 		return result.Load{Name: name}
 	}
 	return r.Plan.Loads[i]
-}
-
-func describe(l result.Load) string {
-	s := fmt.Sprintf("%g messages/s of %d bytes", l.Rate, l.Size)
-	if l.Requests.Path != "" {
-		return describeRequests(l)
-	}
-	if l.Bits > 0 {
-		s = fmt.Sprintf("%g bits/s in messages of %d bytes", l.Bits, l.Size)
-	}
-	if l.Churn > 0 || l.Idle > 0 {
-		s += fmt.Sprintf(" with %g short connections/s and %d idle ones", l.Churn, l.Idle)
-	}
-	if l.WorkUS > 0 || l.WaitMS > 0 {
-		s += fmt.Sprintf(" with %d us of work and %d ms of waiting", l.WorkUS, l.WaitMS)
-	}
-	return s
-}
-
-func describeRequests(l result.Load) string {
-	s := fmt.Sprintf("%g requests/s a connection", l.Rate)
-	if l.Rate == 0 {
-		s = "a closed loop"
-	}
-	q := l.Requests
-	return fmt.Sprintf("%s for %s (keep-alive %t, 1 in %d sleeps %d ms, %d filters, gzip %t, TLS %t, cold %t)", s, q.Path, !q.NoKeepAlive, q.SleepEvery, q.SleepMS, q.Filters, q.Gzip, q.TLS, q.Cold)
 }
 
 func chooseReference(r *result.Results, names []string) string {
@@ -114,6 +84,7 @@ func chooseReference(r *result.Results, names []string) string {
 // twoRuns collects the comparisons of two runs.
 type twoRuns struct {
 	families
+	kind      Kind
 	a, b      *result.Results
 	names     []string // of the common subjects
 	reference string
@@ -141,22 +112,24 @@ func (t *twoRuns) cell(c cell) {
 			}
 		}
 	}
-	if c.pattern == result.Closed {
+	metrics := t.kind.metrics(c, at)
+	for _, metric := range []string{result.MetricRate, result.MetricLatency, result.MetricCV} {
+		if !slices.Contains(metrics, metric) {
+			continue
+		}
 		for _, name := range names {
-			add(name, result.MetricRate, t.warning, stat.UnpairedRatio(rates(at[name]), rates(bt[name])))
+			add(name, metric, t.warning, t.kind.unpairedEstimate(metric, at[name], bt[name], t.a.Plan.WindowMS))
 		}
 	}
-	if s := onStack(at); s != nil {
-		for _, name := range names {
-			if s.MeanUS > 0 {
-				add(name, result.MetricLatency, t.warning, stat.UnpairedRatio(latencies(at[name]), latencies(bt[name])))
-			}
-		}
-		return
+}
+
+// unpairedEstimate compares a subject's trials in two runs in one metric.
+func (k Kind) unpairedEstimate(metric string, a, b []*result.Trial, windowMS float64) stat.Estimate {
+	if metric == result.MetricCV {
+		return stat.UnpairedCVRatio(SampledTrials(a), SampledTrials(b), windowMS)
 	}
-	for _, name := range names {
-		add(name, result.MetricCV, t.warning, stat.UnpairedCVRatio(SampledTrials(at[name]), SampledTrials(bt[name]), t.a.Plan.WindowMS))
-	}
+	of := k.value(metric)
+	return stat.UnpairedRatio(valuesOf(a, of), valuesOf(b, of))
 }
 
 // runWarning returns the warning on every plain comparison of the two runs.

@@ -20,7 +20,7 @@ func scaled(r *result.Results, name string, factor float64) *result.Results {
 }
 
 func TestRunsFindWhatChanged(t *testing.T) {
-	all, err := Runs(scaled(makeResults(1, 8), "b", 1.3), makeResults(2, 8))
+	all, err := messages.Runs(scaled(makeResults(1, 8), "b", 1.3), makeResults(2, 8), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestRunsFindWhatChanged(t *testing.T) {
 }
 
 func TestAFasterMachineIsNotAFasterSubject(t *testing.T) {
-	all, err := Runs(scaled(makeResults(1, 8), "", 0.6), makeResults(2, 8))
+	all, err := messages.Runs(scaled(makeResults(1, 8), "", 0.6), makeResults(2, 8), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestAFasterMachineIsNotAFasterSubject(t *testing.T) {
 func TestEveryPlainComparisonOfRunsHasAWarning(t *testing.T) {
 	a, b := makeResults(1, 3), makeResults(2, 3)
 	b.Machine.Kernel = "another"
-	all, err := Runs(a, b)
+	all, err := messages.Runs(a, b, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +82,12 @@ func TestTheReferenceIsTheFloorOrTheGivenSubject(t *testing.T) {
 		r.Subjects[2].Paradigm = "floor" // c
 		return r
 	}
-	all, err := Runs(withFloor(1), withFloor(2))
+	all, err := messages.Runs(withFloor(1), withFloor(2), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	find(t, all, "a", "a", result.MetricCPU+"/c")
-	all, err = RunsAgainst(withFloor(1), withFloor(2), "b")
+	all, err = messages.Runs(withFloor(1), withFloor(2), "b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestOnlyCommonSubjectsAndCellsAreCompared(t *testing.T) {
 	a, b := makeResults(1, 3), makeResults(2, 3)
 	b.Subjects = b.Subjects[:2]
 	b.Trials = slices.DeleteFunc(b.Trials, func(t result.Trial) bool { return t.Subject == "c" || t.Connections == 1 })
-	all, err := Runs(a, b)
+	all, err := messages.Runs(a, b, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,11 +138,11 @@ func TestRunsThatCannotBeCompared(t *testing.T) {
 	} {
 		b := makeResults(2, 3)
 		c.spoil(b)
-		if _, err := Runs(makeResults(1, 3), b); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := messages.Runs(makeResults(1, 3), b, ""); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := RunsAgainst(makeResults(1, 3), makeResults(2, 3), "unknown"); err == nil || !strings.Contains(err.Error(), `"unknown" is not in both runs: choose among a, b, c`) {
+	if _, err := messages.Runs(makeResults(1, 3), makeResults(2, 3), "unknown"); err == nil || !strings.Contains(err.Error(), `"unknown" is not in both runs: choose among a, b, c`) {
 		t.Errorf("unknown reference: got error %v, want one that lists the subjects", err)
 	}
 }

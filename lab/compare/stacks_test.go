@@ -34,7 +34,7 @@ func stacks() *result.Results {
 
 func TestStacksAreComparedByTheMetricsOfTheOperation(t *testing.T) {
 	got := map[string]string{}
-	for _, c := range All(stacks()) {
+	for _, c := range operations.All(stacks()) {
 		if c.AAControl {
 			continue
 		}
@@ -56,7 +56,7 @@ func TestTwoRunsOfStacksAreComparedByTheMeanTime(t *testing.T) {
 	for i := range b.Trials {
 		b.Trials[i].Stack.MeanUS *= 3
 	}
-	found, err := Runs(a, b)
+	found, err := operations.Runs(a, b, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestTwoRunsOfStacksAreComparedByTheMeanTime(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	if err := WriteRuns(&text, "A", "B", a, b, found); err != nil || times != 2 || !strings.Contains(text.String(), "mean time, us") {
+	if err := operations.WriteRuns(&text, "A", "B", a, b, found); err != nil || times != 2 || !strings.Contains(text.String(), "mean time, us") {
 		t.Errorf("got error %v and %d comparisons, want 2 under \"mean time, us\":\n%s", err, times, &text)
 	}
 }

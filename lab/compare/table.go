@@ -15,28 +15,17 @@ import (
 // WriteRuns writes the comparisons that Runs returned for a and b as text: first the verdicts, then
 // a table of the figures for each cell. The names identify the runs, usually by their directories.
 // Errors are those of w.
-func WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []result.Comparison) error {
-	t := runsTable{w: bufio.NewWriter(w), a: a, b: b}
+func (k Kind) WriteRuns(w io.Writer, aName, bName string, a, b *result.Results, found []result.Comparison) error {
+	t := runsTable{kind: k, w: bufio.NewWriter(w), a: a, b: b}
 	fmt.Fprintf(t.w, "A  %s (%s)\nB  %s (%s)\n", aName, summary(a), bName, summary(b))
 	t.summarize(found)
-	fmt.Fprintf(t.w, "\nA / B over 1: A used more%s. 95 %% confidence intervals and p have Holm's correction over all comparisons in their metric.\n", orAnswered(a))
+	fmt.Fprintf(t.w, "\nA / B over 1: A used more%s. 95 %% confidence intervals and p have Holm's correction over all comparisons in their metric.\n", k.OrMeans)
 	fmt.Fprintf(t.w, "Caution: %s.\n", runWarning(a, b))
 	for _, c := range found {
 		t.line(c)
 	}
 	t.endCell()
 	return t.w.Flush()
-}
-
-// orAnswered returns the other meanings of a ratio over 1 in runs that compare rates or times.
-func orAnswered(r *result.Results) string {
-	switch {
-	case r.Plan.HTTP():
-		return ", or answered more requests per second"
-	case r.Plan.Stack():
-		return ", or took longer, or did more operations per second"
-	}
-	return ""
 }
 
 // summary identifies a run by its experiment and start time.
@@ -51,6 +40,7 @@ func summary(r *result.Results) string {
 // runsTable writes comparisons as tables, one per cell and metric, with notes after those of a
 // cell.
 type runsTable struct {
+	kind   Kind
 	w      *bufio.Writer
 	a, b   *result.Results
 	cell   cell
@@ -166,11 +156,12 @@ func (t *runsTable) endCell() {
 
 // heading returns the name of a metric with its unit.
 func (t *runsTable) heading(metric string) string {
+	one, many := t.kind.Units()
 	switch metric {
 	case result.MetricCPU:
-		return "CPU, us per " + t.a.Plan.Unit()
+		return "CPU, us per " + one
 	case result.MetricRate:
-		return t.a.Plan.Units() + " per second"
+		return many + " per second"
 	case result.MetricLatency:
 		return "mean time, us"
 	case result.MetricCV:
@@ -190,13 +181,7 @@ func (t *runsTable) mean(r *result.Results, c result.Comparison) string {
 		}
 		return fixed3(s.CV)
 	}
-	v := meanCost(trials[c.A])
-	if c.Metric == result.MetricRate {
-		v = meanOf(rates(trials[c.A]))
-	}
-	if c.Metric == result.MetricLatency {
-		v = meanOf(latencies(trials[c.A]))
-	}
+	v := meanOf(valuesOf(trials[c.A], t.kind.value(c.Metric)))
 	if reference := strings.TrimPrefix(c.Metric, result.MetricCPU+"/"); reference != c.Metric {
 		v /= meanCost(trials[reference])
 	}

@@ -15,16 +15,16 @@ func TestWriteRunsMatchesTheGoldenFile(t *testing.T) {
 	a.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b.Started = a.Started.Add(24 * time.Hour)
 	b.Finished = b.Started.Add(time.Hour)
-	found, err := Runs(a, b)
+	found, err := messages.Runs(a, b, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got bytes.Buffer
-	if err := WriteRuns(&got, "runs/friday", "runs/saturday", a, b, found); err != nil {
+	if err := messages.WriteRuns(&got, "runs/friday", "runs/saturday", a, b, found); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "testdata/runs.txt", got.Bytes())
-	if err := WriteRuns(full{}, "", "", a, b, found); err == nil {
+	if err := messages.WriteRuns(full{}, "", "", a, b, found); err == nil {
 		t.Error("full disk: got no error, want one")
 	}
 }

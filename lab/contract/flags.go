@@ -11,9 +11,15 @@ import (
 	"weir/lab/subject"
 )
 
-// badFlags checks that invalid flags are rejected at once, with one line on standard error and exit
-// status 2.
-func badFlags(b *bench) error {
+// BadFlags is the check of invalid flags, for programs with this project's flags. They are rejected
+// at once, with one line on standard error and exit status 2.
+var BadFlags = Check{Name: "bad flags", Full: true, Own: true, NoServer: true, Run: badFlags}
+
+// PortInUse is the check of a port in use, for programs with this project's flags. The program
+// reports it in one line, with exit status 1.
+var PortInUse = Check{Name: "port in use", Full: true, Own: true, NoServer: true, Run: portInUse}
+
+func badFlags(b *Bench) error {
 	for _, bad := range []struct {
 		what   string
 		needs  string // placeholder that the run command must contain for this mistake
@@ -24,43 +30,43 @@ func badFlags(b *bench) error {
 		{"a negative wait", "{wait_ms}", func(p *subject.Params) { p.WaitMS = -1 }},
 		{"a negative sleep", "{sleep_ms}", func(p *subject.Params) { p.SleepMS = -1 }},
 		{"an invalid port", "{addr}", func(p *subject.Params) { p.Port = 70000 }},
+		{"an invalid address", "{net}", func(p *subject.Params) { p.Net = "nowhere" }},
 	} {
-		if !strings.Contains(strings.Join(b.subject.RunCmd, " "), bad.needs) {
+		if !strings.Contains(strings.Join(b.Subject.RunCmd, " "), bad.needs) {
 			continue
 		}
-		p := b.params
+		p := b.Params
 		bad.change(&p)
-		if err := b.expectExit(b.subject.Command(p), 2); err != nil {
+		if err := b.expectExit(b.Subject.Command(p), 2); err != nil {
 			return fmt.Errorf("%s: %w", bad.what, err)
 		}
 	}
-	if err := b.expectExit(append(b.subject.Command(b.params), "--no-such-flag"), 2); err != nil {
+	if err := b.expectExit(append(b.Subject.Command(b.Params), "--no-such-flag"), 2); err != nil {
 		return fmt.Errorf("an unknown flag: %w", err)
 	}
 	return nil
 }
 
-// portInUse checks that the server reports a port in use in one line, with exit status 1.
-func portInUse(b *bench) error {
-	l, err := net.Listen("tcp", b.addr())
+func portInUse(b *Bench) error {
+	l, err := net.Listen("tcp", b.Addr())
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	return b.expectExit(b.subject.Command(b.params), 1)
+	return b.expectExit(b.Subject.Command(b.Params), 1)
 }
 
 // expectExit runs a command that must exit by itself with the given status and one line on standard
 // error.
-func (b *bench) expectExit(words []string, status int) error {
-	ctx, cancel := context.WithTimeout(b.ctx, b.timeout)
+func (b *Bench) expectExit(words []string, status int) error {
+	ctx, cancel := context.WithTimeout(b.Context, b.Timeout)
 	defer cancel()
 	var said, printed strings.Builder
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = b.subject.Dir, &printed, &said
+	cmd.Dir, cmd.Stdout, cmd.Stderr = b.Subject.Dir, &printed, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = b.timeout
+	cmd.WaitDelay = b.Timeout
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:

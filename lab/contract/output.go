@@ -8,21 +8,29 @@ import (
 	"time"
 )
 
-// pollInterval is the interval of checks of the output.
-const pollInterval = 5 * time.Millisecond
+// PollInterval is the interval of checks of the output.
+const PollInterval = 5 * time.Millisecond
 
-// outputGrace is how long output may arrive after the ends of the connections. A published program,
-// kept as its authors published it (see the package's comment), may write only when a child exits.
-const outputGrace = 2 * time.Second
+// OutputGrace is how long output may arrive after the ends of the connections. A published program
+// may write only when a child exits.
+const OutputGrace = 2 * time.Second
 
-// output returns the server's standard output so far. Published programs print what they received
-// by %q; output undoes that.
-func (b *bench) output() ([]byte, error) {
+// ReadOutput returns the server's standard output so far. Published programs print what they
+// received by %q; ReadOutput undoes that.
+func (b *Bench) ReadOutput() ([]byte, error) {
 	text, err := os.ReadFile(b.out.Name())
-	if err != nil || b.subject.Contract != "published" {
+	if err != nil || b.Subject.Contract != "published" {
 		return text, err
 	}
 	return unquote(text), nil
+}
+
+// NoOutput judges that there is no output.
+func NoOutput(output []byte) error {
+	if len(output) > 0 {
+		return fmt.Errorf("standard output: expected none, saw %d bytes: %.60q", len(output), output)
+	}
+	return nil
 }
 
 // unquote undoes Go's %q: text is a sequence of quoted strings, optionally separated by newlines.
@@ -43,37 +51,22 @@ func unquote(text []byte) []byte {
 	return plain
 }
 
-// awaitBytes waits for at least n bytes of output. It stops waiting when the server has exited.
-func (b *bench) awaitBytes(n int, within time.Duration) error {
+// AwaitOutput waits for at least n bytes of output. It stops waiting when the server has exited.
+func (b *Bench) AwaitOutput(n int, within time.Duration) error {
 	deadline := time.Now().Add(within)
 	for {
-		dead := b.process.Exit() != nil
-		output, err := b.output()
+		dead := b.Process.Exit() != nil
+		output, err := b.ReadOutput()
 		switch {
 		case err != nil:
 			return err
 		case len(output) >= n:
 			return nil
-		case b.ctx.Err() != nil:
-			return b.ctx.Err()
+		case b.Context.Err() != nil:
+			return b.Context.Err()
 		case dead || time.Now().After(deadline):
 			return fmt.Errorf("expected %d bytes of output within %v, saw %d", n, within, len(output))
 		}
-		time.Sleep(pollInterval)
+		time.Sleep(PollInterval)
 	}
-}
-
-// awaitAmounts waits for the output of what the connections sent, and returns the function that
-// judges it. An echo server must print nothing. Missing output is no error here: the judgement
-// reports which bytes are missing.
-func (b *bench) awaitAmounts(amounts []amount) (verify, error) {
-	if b.echoes() {
-		return noOutput, nil
-	}
-	total := 0
-	for _, a := range amounts {
-		total += a.least
-	}
-	_ = b.awaitBytes(total, outputGrace)
-	return expectAmounts(amounts), nil
 }

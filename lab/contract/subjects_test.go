@@ -1,21 +1,28 @@
-package contract
+package contract_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"weir/lab"
+	"weir/lab/contract"
 	"weir/lab/subject"
 )
 
-// hosts returns the addresses for all checks of a subject; nil: those of Options.Hosts, IPv4 and
-// IPv6. All checks of web and chat subjects run at one address only, because some of these run in
-// a virtual machine (such as Java's), which starts slowly. TestEverySubject adds one check at ::1.
-func hosts(s *subject.Subject) []string {
-	if isWeb(s.Workloads[0]) || isChat(s.Workloads[0]) {
-		return []string{"127.0.0.1"}
+// onlyIPv6 is the one check at ::1 of the subjects of some workloads. All others run at 127.0.0.1
+// only, because some of these subjects run in a virtual machine (such as Java's), which starts
+// slowly.
+var onlyIPv6 = map[string]string{"page": "body", "files": "body", "proxy": "body", "chat": "fan-out"}
+
+// runChecks runs the checks of a subject at IPv4 and IPv6.
+func runChecks(t *testing.T, s *subject.Subject) []contract.Outcome {
+	name := onlyIPv6[s.Workloads[0]]
+	if name == "" {
+		return contract.Run(t.Context(), s, lab.ContractKinds(), contract.Options{})
 	}
-	return nil
+	return append(contract.Run(t.Context(), s, lab.ContractKinds(), contract.Options{Hosts: []string{"127.0.0.1"}}),
+		contract.Run(t.Context(), s, lab.ContractKinds(), contract.Options{Hosts: []string{"::1"}, Only: []string{name}})...)
 }
 
 // TestEverySubjectFulfilsTheContract checks the subjects of the tree that can be built on this
@@ -50,14 +57,7 @@ func TestEverySubjectFulfilsTheContract(t *testing.T) {
 				t.Skipf("%s: %s", s.Name, missing)
 			}
 			var skipped []string
-			found := Check(t.Context(), s, Options{OwnFlags: HasOwnFlags(s), Hosts: hosts(s)})
-			if isChat(s.Workloads[0]) {
-				found = append(found, Check(t.Context(), s, Options{Only: []string{"fan-out"}, Hosts: []string{"::1"}})...)
-			}
-			if isWeb(s.Workloads[0]) {
-				found = append(found, Check(t.Context(), s, Options{Only: []string{"body"}, Hosts: []string{"::1"}})...)
-			}
-			for _, o := range found {
+			for _, o := range runChecks(t, s) {
 				where := fmt.Sprintf("%s (%s, %s)", o.Name, o.Workload, o.Host)
 				if o.Err != nil {
 					t.Errorf("%s: got error %v, want the subject to pass", where, o.Err)

@@ -37,7 +37,8 @@ var parts = []string{"integrity", "half-close", "reset", "SIGTERM while busy"}
 
 // Options configure Run.
 type Options struct {
-	Fresh bool // try again even if nothing has changed
+	Kinds []contract.Kind // the contracts of the workloads that C subjects have
+	Fresh bool            // try again even if nothing has changed
 	// called for every finding, from Run's goroutine; may be nil
 	Each  func(result.Portability)
 	Doing func(what string) // called before every trial that takes long; may be nil
@@ -67,7 +68,7 @@ func Run(ctx context.Context, root string, o Options) ([]result.Portability, err
 			p := result.Portability{Subject: s.Name, Target: t.name, Note: reason}
 			if reason == "" {
 				o.doing(s.Name + " with " + t.name)
-				p = try(ctx, s, t)
+				p = try(ctx, s, t, o.Kinds)
 			}
 			o.each(p)
 			found = append(found, p)
@@ -116,7 +117,7 @@ func cSubjects(root string) ([]*subject.Subject, error) {
 }
 
 // try builds a subject for a target and checks it.
-func try(ctx context.Context, s *subject.Subject, t target) result.Portability {
+func try(ctx context.Context, s *subject.Subject, t target, kinds []contract.Kind) result.Portability {
 	p := result.Portability{Subject: s.Name, Target: t.name}
 	if len(s.BuildCmd) == 0 || !slices.Contains([]string{"cc", "gcc", "clang"}, s.BuildCmd[0]) {
 		p.Note = "not tested: its build command does not begin with cc, gcc or clang"
@@ -136,7 +137,7 @@ func try(ctx context.Context, s *subject.Subject, t target) result.Portability {
 	}
 	p.Built = true
 	var failures []string
-	contract.Check(ctx, v, contract.Options{Only: parts, Timeout: 30 * time.Second, Each: func(o contract.Outcome) {
+	contract.Run(ctx, v, kinds, contract.Options{Only: parts, Timeout: 30 * time.Second, Each: func(o contract.Outcome) {
 		if o.Err != nil {
 			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", o.Name, o.Workload, o.Host, o.Err))
 		}

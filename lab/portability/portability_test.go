@@ -11,8 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/lab/contract"
 	"weir/lab/result"
 	"weir/lab/subject"
+	"weir/lab/workload/stream"
 )
 
 // project creates a project with C subjects of the given sources, without the C baselines' server.
@@ -48,7 +50,7 @@ func put(t *testing.T, file, text string) {
 // the note "not tested" with what is missing.
 func TestEveryTargetIsNamed(t *testing.T) {
 	root := project(t, map[string]string{"broken": "this is no C\n", "dead": "int main(void) { return 3; }\n"})
-	found, err := Run(t.Context(), root, Options{})
+	found, err := Run(t.Context(), root, Options{Kinds: []contract.Kind{stream.Contract}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func TestEveryTargetIsNamed(t *testing.T) {
 func TestFindingsAreStoredUntilSomethingChanges(t *testing.T) {
 	root := project(t, map[string]string{"dead": "int main(void) { return 3; }\n"})
 	tried := 0
-	o := Options{Doing: func(string) { tried++ }}
+	o := Options{Kinds: []contract.Kind{stream.Contract}, Doing: func(string) { tried++ }}
 	run := func() []result.Portability {
 		t.Helper()
 		tried = 0
@@ -141,7 +143,7 @@ func TestTreesOwnSubjectsPassWithGCC(t *testing.T) {
 		t.Skip(reason)
 	}
 	for _, s := range subjects[:1] {
-		if p := try(t.Context(), s, gcc); !p.Passed {
+		if p := try(t.Context(), s, gcc, []contract.Kind{stream.Contract}); !p.Passed {
 			t.Errorf("got %+v, want a pass", p)
 		}
 	}
@@ -160,7 +162,7 @@ func TestMuslFindsNoHeadersOfGlibc(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := try(t.Context(), subjects[0], musl); p.Built || !strings.Contains(p.Note, "libc-version.h") {
+	if p := try(t.Context(), subjects[0], musl, nil); p.Built || !strings.Contains(p.Note, "libc-version.h") {
 		t.Errorf("got %+v, want a failed build that names libc-version.h", p)
 	}
 }

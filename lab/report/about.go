@@ -1,91 +1,93 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
+	"weir/lab/report/format"
 )
 
-// subjectsSection describes the subjects.
-func (d *digest) subjectsSection() section {
-	s := section{ID: "subjects", Title: "The subjects",
+// SubjectsSection describes the subjects, their descriptions under the given title.
+func (d *Digest) SubjectsSection(title string) Section {
+	s := Section{ID: "subjects", Title: "The subjects",
 		How: "The servers that were compared, and where their work is not equal. Lines are lines of code; dependencies are third-party libraries, without the language's own."}
 	if len(d.Subjects) == 0 {
 		return s
 	}
-	t := &table{Caption: "Subjects", Align: "llllrrrl", Head: []string{"Subject", "Language", "Version", "Concurrency model", "Lines", "Dependencies", "Binary", "Differences"}}
+	t := &Table{Caption: "Subjects", Align: "llllrrrl", Head: []string{"Subject", "Language", "Version", "Concurrency model", "Lines", "Dependencies", "Binary", "Differences"}}
 	var about []string
 	for _, x := range d.Subjects {
-		differs := orElse(x.Differs, "none known")
+		differs := cmp.Or(x.Differs, "none known")
 		if x.Elsewhere {
 			differs = "not started by the lab, CPU not measured; " + differs
 		}
-		t.add(x.Name, x.Language, orElse(x.Version, absent), x.Paradigm, count(x.Lines), count(x.Dependencies), Bytes(x.BinaryBytes), differs)
+		t.Add(x.Name, x.Language, cmp.Or(x.Version, format.Absent), x.Paradigm, format.Count(x.Lines), format.Count(x.Dependencies), format.Bytes(x.BinaryBytes), differs)
 		if x.About != "" {
 			about = append(about, x.Name+": "+x.About)
 		}
 	}
-	s.Blocks = []block{{Table: t.trim()}}
+	s.Blocks = []Block{{Table: t.Trim()}}
 	if len(about) > 0 {
-		s.Blocks = append(s.Blocks, block{Fold: d.kind.aboutTitle(), Inside: []block{{Items: about}}})
+		s.Blocks = append(s.Blocks, Block{Fold: title, Inside: []Block{{Items: about}}})
 	}
 	return s
 }
 
-// coldSection compares the CPU during the warm-up with that of the measured window.
-func (d *digest) coldSection() section {
-	s := section{ID: "cold", Title: "CPU during the warm-up",
-		How: "CPU per " + d.unit() + " during the warm-up, before the measured window, and in it. Runtimes with a just-in-time compiler use more CPU at first; the figures of this report exclude the warm-up."}
-	for _, g := range d.busiest() {
-		t := &table{Caption: upper(d.caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per " + d.unit(), "Warm, µs per " + d.unit(), "Cold / warm", upper(d.units()) + " before warm"}}
-		for _, c := range g.cells {
-			if !c.cold.known() {
+// ColdSection compares the CPU during the warm-up with that of the measured window.
+func (d *Digest) ColdSection() Section {
+	s := Section{ID: "cold", Title: "CPU during the warm-up",
+		How: "CPU per " + d.Unit() + " during the warm-up, before the measured window, and in it. Runtimes with a just-in-time compiler use more CPU at first; the figures of this report exclude the warm-up."}
+	for _, g := range d.Busiest() {
+		t := &Table{Caption: format.Upper(d.Caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per " + d.Unit(), "Warm, µs per " + d.Unit(), "Cold / warm", format.Upper(d.Units()) + " before warm"}}
+		for _, c := range g.Cells {
+			if !c.cold.Known() {
 				continue
 			}
 			var warm []float64
-			for _, x := range c.trials {
+			for _, x := range c.Trials {
 				warm = append(warm, float64(x.WarmMessages))
 			}
-			t.add(c.subject, c.cold.String(), sig(c.perMessage.mean), times(c.cold.mean/c.perMessage.mean), sig(medianOf(warm)))
+			t.Add(c.Subject, c.cold.String(), format.Sig(c.PerMessage.Mean), format.Times(c.cold.Mean/c.PerMessage.Mean), format.Sig(MedianOf(warm)))
 		}
 		if len(t.Rows) > 0 {
-			s.Blocks = append(s.Blocks, block{Table: t})
+			s.Blocks = append(s.Blocks, Block{Table: t})
 		}
 	}
 	return s
 }
 
-// machineSection describes the machine and the settings of the run.
-func (d *digest) machineSection() section {
-	return section{ID: "machine", Title: "The machine and the run", How: "Absolute figures are valid for this machine and this run only. Ratios depend less on the machine.",
-		Blocks: []block{{Table: d.machineTable()}, {Table: d.planTable()}}}
+// MachineSection describes the machine and the settings of the run.
+func (d *Digest) MachineSection() Section {
+	return Section{ID: "machine", Title: "The machine and the run", How: "Absolute figures are valid for this machine and this run only. Ratios depend less on the machine.",
+		Blocks: []Block{{Table: d.machineTable()}, {Table: d.planTable()}}}
 }
 
 // fact adds a row, unless its value is unknown.
-func (t *table) fact(name, value string) {
-	if value != "" && value != absent {
-		t.add(name, value)
+func (t *Table) fact(name, value string) {
+	if value != "" && value != format.Absent {
+		t.Add(name, value)
 	}
 }
 
-func (d *digest) machineTable() *table {
+func (d *Digest) machineTable() *Table {
 	m := d.Machine
-	t := &table{Caption: "Machine", Align: "ll", Head: []string{"Property", "Value"}}
-	t.fact("Processor", strings.TrimSpace(m.CPU+", "+plural(m.Cores, "core", "cores")))
-	t.fact("Memory", Bytes(int64(m.MemoryMB)<<20))
+	t := &Table{Caption: "Machine", Align: "ll", Head: []string{"Property", "Value"}}
+	t.fact("Processor", strings.TrimSpace(m.CPU+", "+format.Plural(m.Cores, "core", "cores")))
+	t.fact("Memory", format.Bytes(int64(m.MemoryMB)<<20))
 	t.fact("Kernel", m.Kernel)
 	t.fact("Virtual machine", map[bool]string{true: "yes", false: "no"}[m.Hypervisor])
 	t.fact("TCP congestion control", m.Congestion)
 	t.fact("Weir", m.Weir)
 	t.fact("Versions", strings.Join(d.versions(), ", "))
-	t.fact("CPU accounting", d.methods()[0].Name)
+	t.fact("CPU accounting", d.Methods()[0].Name)
 	return t
 }
 
 // versions returns the versions of the machine's toolchains and of the subjects' runtimes.
-func (d *digest) versions() []string {
+func (d *Digest) versions() []string {
 	v := slices.Clone(d.Machine.Versions)
 	for _, s := range d.Subjects {
 		if s.Version != "" && !slices.Contains(v, s.Version) {
@@ -95,22 +97,22 @@ func (d *digest) versions() []string {
 	return v
 }
 
-func (d *digest) planTable() *table {
+func (d *Digest) planTable() *Table {
 	p := d.Plan
-	t := &table{Caption: "Run", Align: "ll", Head: []string{"Setting", "Value"}}
+	t := &Table{Caption: "Run", Align: "ll", Head: []string{"Setting", "Value"}}
 	t.fact("Started", stamp(d.Started))
 	t.fact("Finished", stamp(d.Finished))
 	t.fact("Workload", p.Workload)
 	for _, l := range p.Loads {
-		t.fact("Load "+l.Name, d.describe(l.Name))
+		t.fact("Load "+l.Name, d.Describe(l.Name))
 	}
 	t.fact("Arrivals", strings.Join(p.Patterns, ", "))
 	t.fact("Connections", joinInts(p.Connections))
 	if len(d.Probes) > 0 {
-		t.fact("Capacities", fmt.Sprintf("searched upwards from the load's rate: %s and %s of %s s", plural(len(d.Probes), "probe", "probes"), plural(len(d.Saturation), "measurement", "measurements"), short(p.DurationS)))
+		t.fact("Capacities", fmt.Sprintf("searched upwards from the load's rate: %s and %s of %s s", format.Plural(len(d.Probes), "probe", "probes"), format.Plural(len(d.Saturation), "measurement", "measurements"), format.Short(p.DurationS)))
 	}
 	if len(d.Trials) > 0 || len(d.Probes) == 0 {
-		t.fact("Trials", fmt.Sprintf("%s of %s s in %s, %d accepted", plural(len(d.Trials), "trial", "trials"), short(p.DurationS), d.blocksRun(), d.accepted()))
+		t.fact("Trials", fmt.Sprintf("%s of %s s in %s, %d accepted", format.Plural(len(d.Trials), "trial", "trials"), format.Short(p.DurationS), d.blocksRun(), d.Accepted()))
 	}
 	t.fact("Subjects run on cores", joinInts(p.ServerCPUs))
 	t.fact("Generator runs on cores", joinInts(p.LoadCPUs))
@@ -121,12 +123,12 @@ func (d *digest) planTable() *table {
 
 // blocksRun is the number of blocks per cell that were run. A time limit or an interruption can
 // make it less than the plan's.
-func (d *digest) blocksRun() string {
+func (d *Digest) blocksRun() string {
 	least, most := math.MaxInt, 0
-	for _, g := range d.groups {
+	for _, g := range d.Groups {
 		seen := map[int]bool{}
 		for _, c := range g.allCells() {
-			for _, t := range slices.Concat(c.trials, c.rejected, c.failed) {
+			for _, t := range slices.Concat(c.Trials, c.rejected, c.failed) {
 				seen[t.Block] = true
 			}
 		}
@@ -138,7 +140,7 @@ func (d *digest) blocksRun() string {
 	case least < most:
 		return fmt.Sprintf("%d to %d blocks per cell", least, most)
 	}
-	return plural(most, "block", "blocks") + " per cell"
+	return format.Plural(most, "block", "blocks") + " per cell"
 }
 
 // stamp formats a time of day; the zero time is "not yet".
@@ -157,24 +159,25 @@ func joinInts(v []int) string {
 	return strings.Join(s, ", ")
 }
 
-// limitationsSection lists the limits of the figures.
-func (d *digest) limitationsSection() section {
-	return section{ID: "limitations", Title: "Limitations", How: "What these figures do not show.", Blocks: []block{{Items: []string{
-		"On loopback the kernel does part of the receiver's work in the sender's context. That part counts as CPU of the generator, not of the subject. The report therefore shows the CPU per " + d.unit() + " of the generator and of the whole machine too.",
+// LimitationsSection lists the limits of the figures; work compares the subjects' work with that of
+// a real server.
+func (d *Digest) LimitationsSection(work string) Section {
+	return Section{ID: "limitations", Title: "Limitations", How: "What these figures do not show.", Blocks: []Block{{Items: []string{
+		"On loopback the kernel does part of the receiver's work in the sender's context. That part counts as CPU of the generator, not of the subject. The report therefore shows the CPU per " + d.Unit() + " of the generator and of the whole machine too.",
 		"Generator and subject share one machine, its caches and its memory bandwidth, even on separate cores.",
-		d.kind.workLimitation(),
+		work,
 		"Confidence intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
 		"The coefficient of variation depends on its window and on the load. It says nothing about latency.",
 	}}}}
 }
 
-// commandSection holds the command that repeats the run.
-func (d *digest) commandSection() section {
-	s := section{ID: "repeat", Title: "How to repeat this run", How: "The exact command with its seed. The trials run in the same order; the figures differ by noise."}
+// CommandSection holds the command that repeats the run.
+func (d *Digest) CommandSection() Section {
+	s := Section{ID: "repeat", Title: "How to repeat this run", How: "The exact command with its seed. The trials run in the same order; the figures differ by noise."}
 	if d.Command == "" {
-		s.Blocks = []block{text("The command was not recorded.")}
+		s.Blocks = []Block{Paragraph("The command was not recorded.")}
 		return s
 	}
-	s.Blocks = []block{{Code: d.Command}}
+	s.Blocks = []Block{{Code: d.Command}}
 	return s
 }

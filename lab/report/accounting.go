@@ -6,15 +6,16 @@ import (
 	"slices"
 
 	"weir/lab/report/figure"
+	"weir/lab/report/format"
 	"weir/lab/result"
 )
 
-// cpuBy returns a cell's mean CPU in % of a core as measured by an accounting method.
-func (c *cell) cpuBy(m result.AccountingMethod) estimate {
+// CPUBy returns a cell's mean CPU in % of a core as measured by an accounting method.
+func (c *Cell) CPUBy(m result.AccountingMethod) Estimate {
 	if m.Primary {
-		return c.percent
+		return c.Percent
 	}
-	return estimateOf(c.trials, func(t *result.Trial) float64 {
+	return EstimateOf(c.Trials, func(t *result.Trial) float64 {
 		if v, ok := t.CPUByMethod[m.Name]; ok {
 			return v
 		}
@@ -22,9 +23,9 @@ func (c *cell) cpuBy(m result.AccountingMethod) estimate {
 	})
 }
 
-// methods returns the CPU accounting methods: first the one that the figures use, then those with a
+// Methods returns the CPU accounting methods: first the one that the figures use, then those with a
 // reading of at least one trial.
-func (d *digest) methods() []result.AccountingMethod {
+func (d *Digest) Methods() []result.AccountingMethod {
 	out := []result.AccountingMethod{{Name: "the accounting of this run", Primary: true}}
 	for _, m := range d.AccountingMethods {
 		read := func(t result.Trial) bool { _, ok := t.CPUByMethod[m.Name]; return ok }
@@ -38,17 +39,17 @@ func (d *digest) methods() []result.AccountingMethod {
 	return out
 }
 
-// accountingSection compares the CPU accounting methods. It is empty if only one was read.
-func (d *digest) accountingSection() section {
-	s := section{ID: "accounting", Title: "The same trials by each CPU accounting method",
+// AccountingSection compares the CPU accounting methods. It is empty if only one was read.
+func (d *Digest) AccountingSection() Section {
+	s := Section{ID: "accounting", Title: "The same trials by each CPU accounting method",
 		How: "The markers of a row are the same trials, measured by different methods. The distance between the markers is the error of the methods; the server is the same."}
-	methods := d.methods()
-	if len(d.groups) == 0 || len(methods) == 1 {
+	methods := d.Methods()
+	if len(d.Groups) == 0 || len(methods) == 1 {
 		return s
 	}
-	s.Blocks = append(s.Blocks, block{Items: methodList(methods)})
-	s.Blocks = append(s.Blocks, d.perGroup("CPU by accounting method", d.accountingFigure)...)
-	s.Blocks = append(s.Blocks, block{Fold: "The same as a table", Inside: []block{{Table: d.accountingTable()}}})
+	s.Blocks = append(s.Blocks, Block{Items: methodList(methods)})
+	s.Blocks = append(s.Blocks, d.PerGroup("CPU by accounting method", d.accountingFigure)...)
+	s.Blocks = append(s.Blocks, Block{Fold: "The same as a table", Inside: []Block{{Table: d.accountingTable()}}})
 	return s
 }
 
@@ -69,42 +70,42 @@ func methodList(methods []result.AccountingMethod) []string {
 }
 
 // accountingFigure shows the CPU of a group's subjects by each accounting method.
-func (d *digest) accountingFigure(g *group) *figure.Figure {
-	c := figure.Rows{Name: "accounting-" + d.tag(g), Title: "CPU by accounting method: " + d.caption(g),
+func (d *Digest) accountingFigure(g *Group) *figure.Figure {
+	c := figure.Rows{Name: "accounting-" + d.Tag(g), Title: "CPU by accounting method: " + d.Caption(g),
 		Desc: "One row for each subject, one marker for each accounting method.", X: figure.Axis{Label: "CPU, % of one core", Zero: true}}
-	for i, m := range d.methods() {
+	for i, m := range d.Methods() {
 		c.Keys = append(c.Keys, figure.Key{Text: m.Name, Shape: figure.ShapeOf(i), Role: figure.Series(i), Hollow: i > 0})
 	}
-	for _, cell := range g.cells {
-		row := figure.Row{Name: cell.subject, Role: figure.Ink, Note: sig(cell.percent.mean) + " %"}
-		for i, m := range d.methods() {
-			e := cell.cpuBy(m)
-			row.Dots = append(row.Dots, figure.Dot{X: e.mean, Shape: figure.ShapeOf(i), Role: figure.Series(i), Hollow: i > 0,
-				Hover: fmt.Sprintf("%s, %s: %s %%", cell.subject, m.Name, sig(e.mean))})
+	for _, cell := range g.Cells {
+		row := figure.Row{Name: cell.Subject, Role: figure.Ink, Note: format.Sig(cell.Percent.Mean) + " %"}
+		for i, m := range d.Methods() {
+			e := cell.CPUBy(m)
+			row.Dots = append(row.Dots, figure.Dot{X: e.Mean, Shape: figure.ShapeOf(i), Role: figure.Series(i), Hollow: i > 0,
+				Hover: fmt.Sprintf("%s, %s: %s %%", cell.Subject, m.Name, format.Sig(e.Mean))})
 		}
 		c.Rows = append(c.Rows, row)
 	}
 	return c.Draw()
 }
 
-func (d *digest) accountingTable() *table {
-	t := &table{Caption: "Mean CPU in % of one core, by accounting method", Align: "lll", Head: []string{"Subject", "Connections", "Arrivals"}}
-	several := len(d.loads()) > 1
+func (d *Digest) accountingTable() *Table {
+	t := &Table{Caption: "Mean CPU in % of one core, by accounting method", Align: "lll", Head: []string{"Subject", "Connections", "Arrivals"}}
+	several := len(d.Loads()) > 1
 	if several {
 		t.Align, t.Head = "llll", append(t.Head, "Load")
 	}
-	for _, m := range d.methods() {
+	for _, m := range d.Methods() {
 		t.Align += "r"
 		t.Head = append(t.Head, m.Name)
 	}
-	for _, g := range d.groups {
-		for _, c := range g.cells {
-			row := []string{c.subject, count(g.connections), patternName(g.pattern)}
+	for _, g := range d.Groups {
+		for _, c := range g.Cells {
+			row := []string{c.Subject, format.Count(g.Connections), format.Pattern(g.Pattern)}
 			if several {
-				row = append(row, g.load)
+				row = append(row, g.Load)
 			}
-			for _, m := range d.methods() {
-				row = append(row, sig(c.cpuBy(m).mean))
+			for _, m := range d.Methods() {
+				row = append(row, format.Sig(c.CPUBy(m).Mean))
 			}
 			t.Rows = append(t.Rows, row)
 		}

@@ -3,41 +3,45 @@ package report
 import (
 	"fmt"
 
+	"weir/lab/report/format"
 	"weir/lab/result"
 )
 
-// answer returns the sentences at the top of the report: the subjects that failed, then the
-// verdict.
-func (d *digest) answer() []string { return append(d.failureSentences(), d.verdict()...) }
-
-// verdict returns the sentences on CPU and on its stability. They claim an order only where a
-// comparison found a significant difference.
-func (d *digest) verdict() []string {
+// answer returns the top of the report: the subjects that failed, the verdict, and the conditions
+// that weaken it.
+func (d *Digest) answer() Answer {
+	var a Answer
 	switch {
-	case len(d.Trials) == 0 && len(d.Probes) > 0:
-		return d.saturationAnswer()
-	case len(d.Trials) == 0:
-		return []string{"No trial was run, so there is no answer yet.", "The command at the end of this report runs them."}
-	case d.accepted() == 0:
-		return []string{fmt.Sprintf("There is no answer: %s, and none was accepted.", plural(len(d.Trials), "trial was run", "trials were run")),
+	case len(d.Trials) == 0 && len(d.Probes) == 0:
+		a.Sentences = []string{"No trial was run, so there is no answer yet.", "The command at the end of this report runs them."}
+	case len(d.Trials) > 0 && d.Accepted() == 0:
+		a.Sentences = []string{fmt.Sprintf("There is no answer: %s, and none was accepted.", format.Plural(len(d.Trials), "trial was run", "trials were run")),
 			"The section Rejected trials gives the causes. Most do not occur on an otherwise idle machine."}
+	default:
+		a = d.kind.Answer(d)
 	}
-	return d.kind.answer()
+	if a.How == "" {
+		a.How = "Figures are means over accepted trials; brackets contain 95 % confidence intervals. \"Significantly different\" includes a correction for the number of comparisons."
+	}
+	a.Sentences = append(d.failureSentences(), a.Sentences...)
+	a.Caveats = d.caveats(a.Caveats)
+	return a
 }
 
-// family returns the comparisons of different subjects in a group, without those of an A/A control.
-func (d *digest) family(metric string, g *group) []result.Comparison {
+// Family returns the comparisons of different subjects in a group, without those of an A/A control.
+func (d *Digest) Family(metric string, g *Group) []result.Comparison {
 	var out []result.Comparison
 	for _, c := range d.Comparisons {
-		if c.Metric == metric && !c.AAControl && c.Load == g.load && c.Connections == g.connections && c.Pattern == g.pattern {
+		if c.Metric == metric && !c.AAControl && c.Load == g.Load && c.Connections == g.Connections && c.Pattern == g.Pattern {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-// caveats returns the conditions that weaken the answer, the most serious first.
-func (d *digest) caveats() []string {
+// caveats returns the conditions that weaken the answer, the most serious first; particular are
+// those of the kind.
+func (d *Digest) caveats(particular []string) []string {
 	var out []string
 	add := func(when bool, format string, args ...any) {
 		if when {
@@ -45,16 +49,11 @@ func (d *digest) caveats() []string {
 		}
 	}
 	differing := d.differingControls()
-	add(differing > 0, "The A/A control failed: a subject was called different from itself in %s. Repeat the run before you rely on differences of that size.", plural(differing, "comparison", "comparisons"))
+	add(differing > 0, "The A/A control failed: a subject was called different from itself in %s. Repeat the run before you rely on differences of that size.", format.Plural(differing, "comparison", "comparisons"))
 	add(d.Finished.IsZero(), "This run is not complete: it was interrupted or is still running. --resume continues it.")
 	add(d.Plan.Quick, "This was a quick run: few subjects, short trials. Without --quick it takes longer and finds smaller differences.")
-	add(d.rejected() > 0 && d.accepted() > 0, "%s: %s.", d.rejectedOf(), d.causeList(3))
-	for _, s := range d.capacityCaveats() {
-		add(true, "%s", s)
-	}
-	for _, s := range d.conditionCaveats() {
-		add(true, "%s", s)
-	}
+	add(d.rejected() > 0 && d.Accepted() > 0, "%s: %s.", d.rejectedOf(), d.causeList(3))
+	out = append(append(out, particular...), d.conditionCaveats()...)
 	for _, s := range d.Skipped {
 		add(true, "%s did not take part: %s", s.Subject, s.Reason)
 	}

@@ -29,7 +29,7 @@ func cleanAll(s []string) {
 	}
 }
 
-func cleanBlocks(blocks []block) {
+func cleanBlocks(blocks []Block) {
 	for i := range blocks {
 		b := &blocks[i]
 		b.Head, b.Text, b.Code, b.Fold = figure.Clean(b.Head), figure.Clean(b.Text), figure.Clean(b.Code), figure.Clean(b.Fold)

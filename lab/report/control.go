@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"slices"
 
+	"weir/lab/report/format"
 	"weir/lab/result"
 )
 
 // controlComparisons returns the comparisons of a subject with its A/A control.
-func (d *digest) controlComparisons() []result.Comparison {
+func (d *Digest) controlComparisons() []result.Comparison {
 	return slices.DeleteFunc(slices.Clone(d.Comparisons), func(c result.Comparison) bool { return !c.AAControl })
 }
 
 // differingControls counts the comparisons in which an A/A control is called different.
-func (d *digest) differingControls() int {
+func (d *Digest) differingControls() int {
 	n := 0
 	for _, c := range d.controlComparisons() {
 		if c.Verdict == result.Different {
@@ -23,32 +24,32 @@ func (d *digest) differingControls() int {
 	return n
 }
 
-// controlSection shows the comparisons of a subject with its A/A control. It is empty if the run
+// ControlSection shows the comparisons of a subject with its A/A control. It is empty if the run
 // had none.
-func (d *digest) controlSection() section {
-	s := section{ID: "control", Title: "The A/A control",
+func (d *Digest) ControlSection() Section {
+	s := Section{ID: "control", Title: "The A/A control",
 		How: "One subject took part twice under two names and was treated as two. There is no difference to find between the two: a significant one is an error of the measurement."}
 	controls := d.controlComparisons()
 	if len(controls) == 0 {
 		if d.Plan.AAControl != "" && len(d.Trials) > 0 {
-			s.Blocks = []block{text("%s took part twice, but no block has accepted trials of both, so the control says nothing.", d.Plan.AAControl)}
+			s.Blocks = []Block{Paragraph("%s took part twice, but no block has accepted trials of both, so the control says nothing.", d.Plan.AAControl)}
 		}
 		return s
 	}
-	t := &table{Caption: "A subject compared with itself", Align: "lllrlrrr", Head: []string{"Subject", "Metric", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "Pairs"}}
+	t := &Table{Caption: "A subject compared with itself", Align: "lllrlrrr", Head: []string{"Subject", "Metric", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "Pairs"}}
 	for _, c := range controls {
-		t.add(c.A, d.metricName(c.Metric), patternName(c.Pattern), count(c.Connections), verdictWord(c), ratioOf(c), between(c.Low, c.High), count(c.Pairs))
+		t.Add(c.A, d.metricName(c.Metric), format.Pattern(c.Pattern), format.Count(c.Connections), VerdictWord(c), RatioOf(c), format.Between(c.Low, c.High), format.Count(c.Pairs))
 	}
-	s.Blocks = []block{text("%s", d.controlSentence(controls)), {Table: t}}
+	s.Blocks = []Block{Paragraph("%s", d.controlSentence(controls)), {Table: t}}
 	if len(t.Rows) > 6 {
-		s.Blocks[1] = block{Fold: "Every comparison with the A/A control", Inside: []block{{Table: t}}}
+		s.Blocks[1] = Block{Fold: "Every comparison with the A/A control", Inside: []Block{{Table: t}}}
 	}
 	return s
 }
 
 // controlSentence says whether the A/A control passed.
-func (d *digest) controlSentence(controls []result.Comparison) string {
-	compared := plural(len(controls), "comparison", "comparisons")
+func (d *Digest) controlSentence(controls []result.Comparison) string {
+	compared := format.Plural(len(controls), "comparison", "comparisons")
 	if n := d.differingControls(); n > 0 {
 		return fmt.Sprintf("The A/A control failed: %s was called different from itself in %d of %s. Chance alone does so in at most one run of 20 for each metric. If it happens again in another run, something disturbs the measurements.", controls[0].A, n, compared)
 	}
@@ -58,5 +59,5 @@ func (d *digest) controlSentence(controls []result.Comparison) string {
 			worst = far
 		}
 	}
-	return fmt.Sprintf("The A/A control passed: %s was not called different from itself in any of %s. Its CPU per %s differed by up to %s %%.", controls[0].A, compared, d.unit(), fixed(100*(worst-1), 1))
+	return fmt.Sprintf("The A/A control passed: %s was not called different from itself in any of %s. Its CPU per %s differed by up to %s %%.", controls[0].A, compared, d.Unit(), format.Fixed(100*(worst-1), 1))
 }

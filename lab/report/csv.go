@@ -117,3 +117,19 @@ func trialsCSV(r *result.Results) []byte {
 	w.Flush()
 	return b.Bytes()
 }
+
+// requestsOf returns the outcomes of a trial's requests, or zeros if it has none.
+func requestsOf(t *result.Trial) result.HTTP {
+	if t.HTTP == nil {
+		return result.HTTP{}
+	}
+	return *t.HTTP
+}
+
+// churn returns a trial's short connections, or zeros if it has none.
+func churn(t *result.Trial) result.Churn {
+	if t.Churn == nil {
+		return result.Churn{}
+	}
+	return *t.Churn
+}

@@ -7,54 +7,45 @@ import (
 	"slices"
 	"strings"
 
-	gonum "gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"weir/lab/compare"
+	"weir/lab/report/format"
 	"weir/lab/result"
 	"weir/lab/stat"
 )
 
-// digest is a run prepared for the report: its trials by cell, with means and intervals.
-type digest struct {
+// Digest is a run prepared for the report: its trials by cell, with means and intervals.
+type Digest struct {
 	result.Results // without comparisons that have no pair of trials
-	kind           kind
+	kind           Kind
 	// in the run's order, without A/A controls; those that only trials name come last
-	subjects []string
-	groups   []*group // in the plan's order
-	pairs    map[pairKey]result.Comparison
+	Names  []string
+	Groups []*Group // in the plan's order
+	pairs  map[pairKey]result.Comparison
 }
 
-// group holds the trials of one load, one number of connections and one arrival pattern.
-type group struct {
-	load        string
-	connections int
-	pattern     string
-	cells       []*cell // lowest CPU first; cells without an accepted trial last
-	control     *cell   // of the A/A control; nil: none
+// Group holds the trials of one load, one number of connections and one arrival pattern.
+type Group struct {
+	Load        string
+	Connections int
+	Pattern     string
+	Cells       []*Cell // lowest CPU first; cells without an accepted trial last
+	control     *Cell   // of the A/A control; nil: none
 }
 
-// cell is a subject within a group.
-type cell struct {
-	subject    string
-	index      int             // of the subject, for its colour
-	trials     []*result.Trial // accepted
+// Cell is a subject within a group.
+type Cell struct {
+	Subject    string
+	Index      int             // of the subject, for its colour
+	Trials     []*result.Trial // accepted
 	rejected   []*result.Trial
 	failed     []*result.Trial // the subject failed
-	percent    estimate        // CPU in % of a core
-	perMessage estimate        // CPU in us
-	cv         estimate        // coefficient of variation; unknown below stat.MinDF
-	spread     stat.PooledCV   // cv with its degrees of freedom
-	load       estimate        // CPU of the generator per message in us
-	machine    estimate        // CPU of the whole machine per message in us
-	cold       estimate        // CPU per message during the warm-up in us
-}
-
-// estimate is a mean with its 95 % confidence interval. mean is NaN without values, low and high
-// with fewer than two.
-type estimate struct {
-	mean, low, high float64
-	n               int // number of values
+	Percent    Estimate        // CPU in % of a core
+	PerMessage Estimate        // CPU in us
+	CV         Estimate        // coefficient of variation; unknown below stat.MinDF
+	Spread     stat.PooledCV   // cv with its degrees of freedom
+	load       Estimate        // CPU of the generator per message in us
+	machine    Estimate        // CPU of the whole machine per message in us
+	cold       Estimate        // CPU per message during the warm-up in us
 }
 
 type pairKey struct {
@@ -62,9 +53,9 @@ type pairKey struct {
 	connections                 int
 }
 
-func digestOf(r *result.Results) *digest {
-	d := &digest{Results: *r, pairs: map[pairKey]result.Comparison{}}
-	d.kind = kindOf(d)
+// NewDigest prepares a run whose workload has the kind k.
+func NewDigest(r *result.Results, k Kind) *Digest {
+	d := &Digest{Results: *r, kind: k, pairs: map[pairKey]result.Comparison{}}
 	for _, s := range r.Subjects {
 		d.subjectIndex(s.Name)
 	}
@@ -72,7 +63,7 @@ func digestOf(r *result.Results) *digest {
 		d.addTrial(&r.Trials[i])
 	}
 	d.sortGroups()
-	d.Comparisons = comparisons(r)
+	d.Comparisons = comparisons(r, k)
 	for _, c := range d.Comparisons {
 		d.pairs[keyOf(c.Metric, c.Load, c.Connections, c.Pattern, c.A, c.B)] = c
 	}
@@ -82,10 +73,10 @@ func digestOf(r *result.Results) *digest {
 // comparisons returns the comparisons that have pairs. Low and High are replaced with the corrected
 // interval of the verdict. Older results lack that interval and have other statistics: their
 // comparisons are computed again from the trials.
-func comparisons(r *result.Results) []result.Comparison {
+func comparisons(r *result.Results, k Kind) []result.Comparison {
 	all := r.Comparisons
 	if slices.ContainsFunc(all, func(c result.Comparison) bool { return c.High > 0 && c.VerdictHigh == 0 }) {
-		all = compare.All(r)
+		all = k.Compare().All(r)
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(c result.Comparison) bool { return c.Pairs == 0 })
 	for i := range all {
@@ -98,38 +89,38 @@ func keyOf(metric, load string, connections int, pattern, a, b string) pairKey {
 	return pairKey{metric, load, pattern, a, b, connections}
 }
 
-func (d *digest) subjectIndex(subject string) int {
-	i := slices.Index(d.subjects, subject)
+func (d *Digest) subjectIndex(subject string) int {
+	i := slices.Index(d.Names, subject)
 	if i < 0 {
-		i = len(d.subjects)
-		d.subjects = append(d.subjects, subject)
+		i = len(d.Names)
+		d.Names = append(d.Names, subject)
 	}
 	return i
 }
 
 // addTrial adds a trial to its cell, which it creates if necessary.
-func (d *digest) addTrial(t *result.Trial) {
-	g := d.group(t.Load, t.Connections, t.Pattern)
+func (d *Digest) addTrial(t *result.Trial) {
+	g := d.Group(t.Load, t.Connections, t.Pattern)
 	if g == nil {
-		g = &group{load: t.Load, connections: t.Connections, pattern: t.Pattern}
-		d.groups = append(d.groups, g)
+		g = &Group{Load: t.Load, Connections: t.Connections, Pattern: t.Pattern}
+		d.Groups = append(d.Groups, g)
 	}
 	subject, isControl := strings.CutSuffix(t.Subject, result.ControlSuffix)
 	index := d.subjectIndex(subject)
-	c := g.cell(subject)
+	c := g.Cell(subject)
 	switch {
 	case isControl && g.control == nil:
-		g.control = &cell{subject: t.Subject, index: index}
+		g.control = &Cell{Subject: t.Subject, Index: index}
 		c = g.control
 	case isControl:
 		c = g.control
 	case c == nil:
-		c = &cell{subject: subject, index: index}
-		g.cells = append(g.cells, c)
+		c = &Cell{Subject: subject, Index: index}
+		g.Cells = append(g.Cells, c)
 	}
 	switch {
 	case t.Accepted:
-		c.trials = append(c.trials, t)
+		c.Trials = append(c.Trials, t)
 	case len(t.FailedBecause) > 0:
 		c.failed = append(c.failed, t)
 	default:
@@ -137,18 +128,19 @@ func (d *digest) addTrial(t *result.Trial) {
 	}
 }
 
-func (d *digest) group(load string, connections int, pattern string) *group {
-	for _, g := range d.groups {
-		if g.load == load && g.connections == connections && g.pattern == pattern {
+// Group returns the group of a load, a number of connections and an arrival pattern; nil: none.
+func (d *Digest) Group(load string, connections int, pattern string) *Group {
+	for _, g := range d.Groups {
+		if g.Load == load && g.Connections == connections && g.Pattern == pattern {
 			return g
 		}
 	}
 	return nil
 }
 
-func (g *group) cell(subject string) *cell {
-	for _, c := range g.cells {
-		if c.subject == subject {
+func (g *Group) Cell(subject string) *Cell {
+	for _, c := range g.Cells {
+		if c.Subject == subject {
 			return c
 		}
 	}
@@ -156,21 +148,21 @@ func (g *group) cell(subject string) *cell {
 }
 
 // sortGroups sorts groups in the plan's order (load, connections, pattern) and cells by CPU.
-func (d *digest) sortGroups() {
+func (d *Digest) sortGroups() {
 	loads := make([]string, len(d.Plan.Loads))
 	for i, l := range d.Plan.Loads {
 		loads[i] = l.Name
 	}
-	slices.SortStableFunc(d.groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(indexOrEnd(loads, a.load), indexOrEnd(loads, b.load)), cmp.Compare(a.connections, b.connections),
-			cmp.Compare(indexOrEnd(d.Plan.Patterns, a.pattern), indexOrEnd(d.Plan.Patterns, b.pattern)))
+	slices.SortStableFunc(d.Groups, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(indexOrEnd(loads, a.Load), indexOrEnd(loads, b.Load)), cmp.Compare(a.Connections, b.Connections),
+			cmp.Compare(indexOrEnd(d.Plan.Patterns, a.Pattern), indexOrEnd(d.Plan.Patterns, b.Pattern)))
 	})
-	for _, g := range d.groups {
+	for _, g := range d.Groups {
 		for _, c := range g.allCells() {
-			c.estimate(d.elsewhere(c.subject), d.Plan.WindowMS)
+			c.estimate(d.Elsewhere(c.Subject), d.Plan.WindowMS)
 		}
-		slices.SortStableFunc(g.cells, func(a, b *cell) int {
-			return cmp.Or(cmp.Compare(nanLast(a.perMessage.mean), nanLast(b.perMessage.mean)), cmp.Compare(a.index, b.index))
+		slices.SortStableFunc(g.Cells, func(a, b *Cell) int {
+			return cmp.Or(cmp.Compare(nanLast(a.PerMessage.Mean), nanLast(b.PerMessage.Mean)), cmp.Compare(a.Index, b.Index))
 		})
 	}
 }
@@ -192,16 +184,16 @@ func nanLast(v float64) float64 {
 }
 
 // allCells returns the cells of the group and that of the A/A control.
-func (g *group) allCells() []*cell {
+func (g *Group) allCells() []*Cell {
 	if g.control == nil {
-		return g.cells
+		return g.Cells
 	}
-	return append(slices.Clip(g.cells), g.control)
+	return append(slices.Clip(g.Cells), g.control)
 }
 
 // estimate computes the cell's estimates. The CPU of a subject elsewhere is unknown.
-func (c *cell) estimate(elsewhere bool, windowMS float64) {
-	of := func(f func(*result.Trial) float64) estimate { return estimateOf(c.trials, f) }
+func (c *Cell) estimate(elsewhere bool, windowMS float64) {
+	of := func(f func(*result.Trial) float64) Estimate { return EstimateOf(c.Trials, f) }
 	none := func(*result.Trial) float64 { return math.NaN() }
 	percent, perMessage := func(t *result.Trial) float64 { return t.CPUPercentMean }, func(t *result.Trial) float64 { return t.CPUUSPerMessage }
 	cold := func(t *result.Trial) float64 {
@@ -210,102 +202,35 @@ func (c *cell) estimate(elsewhere bool, windowMS float64) {
 		}
 		return t.ColdUSPerMsg
 	}
-	c.spread = stat.PoolCV(compare.SampledTrials(c.trials), windowMS)
+	c.Spread = stat.PoolCV(compare.SampledTrials(c.Trials), windowMS)
 	if elsewhere {
-		percent, perMessage, cold, c.spread = none, none, none, stat.PoolCV(nil, windowMS)
+		percent, perMessage, cold, c.Spread = none, none, none, stat.PoolCV(nil, windowMS)
 	}
-	c.percent, c.perMessage, c.cold = of(percent), of(perMessage), of(cold)
-	c.cv = estimateSpread(c.spread, len(c.trials))
+	c.Percent, c.PerMessage, c.cold = of(percent), of(perMessage), of(cold)
+	c.CV = estimateSpread(c.Spread, len(c.Trials))
 	c.load = of(func(t *result.Trial) float64 { return t.LoadUSPerMsg })
 	c.machine = of(func(t *result.Trial) float64 { return t.MachineUSPerMsg })
 }
 
-// estimateSpread converts a coefficient of variation to an estimate; one with too few degrees of
-// freedom is unknown.
-func estimateSpread(s stat.PooledCV, trials int) estimate {
-	e := estimate{math.NaN(), math.NaN(), math.NaN(), trials}
-	if s.HasMinDF() {
-		e.mean = s.CV
-	}
-	if s.HasMinDF() && s.High > 0 {
-		e.low, e.high = s.Low, s.High
-	}
-	return e
-}
-
-// formatCV formats the coefficient of variation with its degrees of freedom: "0.046 (12)", or "too
+// FormatCV formats the coefficient of variation with its degrees of freedom: "0.046 (12)", or "too
 // short (4)" if those are too few.
-func (c *cell) formatCV() string {
+func (c *Cell) FormatCV() string {
 	switch {
-	case !c.perMessage.known():
-		return absent
-	case !c.cv.known():
-		return fmt.Sprintf("too short (%d)", c.spread.DF)
+	case !c.PerMessage.Known():
+		return format.Absent
+	case !c.CV.Known():
+		return fmt.Sprintf("too short (%d)", c.Spread.DF)
 	}
-	return fmt.Sprintf("%s (%s)", fixed(c.cv.mean, 3), count(c.spread.DF))
+	return fmt.Sprintf("%s (%s)", format.Fixed(c.CV.Mean, 3), format.Count(c.Spread.DF))
 }
 
-// estimateOf returns the mean over trials. The interval is Student's t over the means of blocks,
-// since the two trials of a block share its drift.
-func estimateOf(trials []*result.Trial, of func(*result.Trial) float64) estimate {
-	blocks := map[int][]float64{}
-	var order []int
-	n := 0
-	for _, t := range trials {
-		v := of(t)
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			continue
-		}
-		if blocks[t.Block] == nil {
-			order = append(order, t.Block)
-		}
-		blocks[t.Block] = append(blocks[t.Block], v)
-		n++
-	}
-	var means []float64
-	for _, b := range order {
-		means = append(means, gonum.Mean(blocks[b], nil))
-	}
-	e := intervalOf(means)
-	e.n = n
-	return e
-}
+// Unit returns the word for a message of the run.
+func (d *Digest) Unit() string { one, _ := d.kind.Units(); return one }
 
-// intervalOf returns the mean of v with its interval. If no value is negative, the interval is
-// limited to 0: with few values it could include impossible ones.
-func intervalOf(v []float64) estimate {
-	e := studentOf(v)
-	if e.hasInterval() && slices.Min(v) >= 0 {
-		e.low = max(e.low, 0)
-	}
-	return e
-}
+func (d *Digest) Units() string { _, many := d.kind.Units(); return many }
 
-// studentOf returns the mean of v, which may be of either sign, with Student's t interval.
-func studentOf(v []float64) estimate {
-	e := estimate{math.NaN(), math.NaN(), math.NaN(), len(v)}
-	if len(v) > 0 {
-		e.mean = gonum.Mean(v, nil)
-	}
-	if len(v) > 1 {
-		t := distuv.StudentsT{Sigma: 1, Nu: float64(len(v) - 1)}.Quantile(0.975)
-		half := t * gonum.StdErr(gonum.StdDev(v, nil), float64(len(v)))
-		e.low, e.high = e.mean-half, e.mean+half
-	}
-	return e
-}
-
-func (e estimate) known() bool { return !math.IsNaN(e.mean) && !math.IsInf(e.mean, 0) }
-
-func (e estimate) hasInterval() bool { return e.low < e.high && !math.IsInf(e.high-e.low, 0) }
-
-// unit returns the word for a message of the run.
-func (d *digest) unit() string { return d.Plan.Unit() }
-
-func (d *digest) units() string { return d.Plan.Units() }
-
-// accepted counts the accepted trials of the run.
-func (d *digest) accepted() int {
+// Accepted counts the accepted trials of the run.
+func (d *Digest) Accepted() int {
 	n := 0
 	for i := range d.Trials {
 		if d.Trials[i].Accepted {
@@ -315,8 +240,8 @@ func (d *digest) accepted() int {
 	return n
 }
 
-// subject returns the description of a subject; only its name if the run has none.
-func (d *digest) subject(name string) result.Subject {
+// Subject returns the description of a subject; only its name if the run has none.
+func (d *Digest) Subject(name string) result.Subject {
 	for _, s := range d.Subjects {
 		if s.Name == name {
 			return s
@@ -325,72 +250,113 @@ func (d *digest) subject(name string) result.Subject {
 	return result.Subject{Name: name}
 }
 
-func (d *digest) elsewhere(name string) bool {
-	return d.subject(strings.TrimSuffix(name, result.ControlSuffix)).Elsewhere
+func (d *Digest) Elsewhere(name string) bool {
+	return d.Subject(strings.TrimSuffix(name, result.ControlSuffix)).Elsewhere
 }
 
-// versus returns the comparison of a with b, with a ratio of a's value over b's. ok is false if
+// Versus returns the comparison of a with b, with a ratio of a's value over b's. ok is false if
 // there is none.
-func (d *digest) versus(metric string, g *group, a, b string) (result.Comparison, bool) {
-	if c, ok := d.pairs[keyOf(metric, g.load, g.connections, g.pattern, a, b)]; ok {
+func (d *Digest) Versus(metric string, g *Group, a, b string) (result.Comparison, bool) {
+	if c, ok := d.pairs[keyOf(metric, g.Load, g.Connections, g.Pattern, a, b)]; ok {
 		return c, true
 	}
-	c, ok := d.pairs[keyOf(metric, g.load, g.connections, g.pattern, b, a)]
+	c, ok := d.pairs[keyOf(metric, g.Load, g.Connections, g.Pattern, b, a)]
 	if ok {
 		c.A, c.B, c.Ratio, c.Low, c.High = a, b, 1/c.Ratio, 1/c.High, 1/c.Low
 	}
 	return c, ok
 }
 
-// connections returns the numbers of connections that were run under a load, ascending.
-func (d *digest) connections(load string) []int {
+// ConnectionsOf returns the numbers of connections that were run under a load, ascending.
+func (d *Digest) ConnectionsOf(load string) []int {
 	var out []int
-	for _, g := range d.groups {
-		if g.load == load && !slices.Contains(out, g.connections) {
-			out = append(out, g.connections)
+	for _, g := range d.Groups {
+		if g.Load == load && !slices.Contains(out, g.Connections) {
+			out = append(out, g.Connections)
 		}
 	}
 	return out
 }
 
-// loads returns the names of the loads that have trials, in order.
-func (d *digest) loads() []string {
+// Loads returns the names of the loads that have trials, in order.
+func (d *Digest) Loads() []string {
 	var out []string
-	for _, g := range d.groups {
-		if !slices.Contains(out, g.load) {
-			out = append(out, g.load)
+	for _, g := range d.Groups {
+		if !slices.Contains(out, g.Load) {
+			out = append(out, g.Load)
 		}
 	}
 	return out
 }
 
-// groupsAt returns the groups of a load with a number of connections, one for each arrival pattern.
-func (d *digest) groupsAt(load string, connections int) []*group {
-	var out []*group
-	for _, g := range d.groups {
-		if g.load == load && g.connections == connections {
+// GroupsAt returns the groups of a load with a number of connections, one for each arrival pattern.
+func (d *Digest) GroupsAt(load string, connections int) []*Group {
+	var out []*Group
+	for _, g := range d.Groups {
+		if g.Load == load && g.Connections == connections {
 			out = append(out, g)
 		}
 	}
 	return out
 }
 
-// patterns returns the arrival patterns that were run under a load.
-func (d *digest) patterns(load string) []string {
+// PatternsOf returns the arrival patterns that were run under a load.
+func (d *Digest) PatternsOf(load string) []string {
 	var out []string
-	for _, g := range d.groups {
-		if g.load == load && !slices.Contains(out, g.pattern) {
-			out = append(out, g.pattern)
+	for _, g := range d.Groups {
+		if g.Load == load && !slices.Contains(out, g.Pattern) {
+			out = append(out, g.Pattern)
 		}
 	}
 	return out
 }
 
-// busiest returns the groups with the most connections of the first load. Figures and sentences
+// Busiest returns the groups with the most connections of the first load. Figures and sentences
 // that cover only one load use them. It is nil without trials.
-func (d *digest) busiest() []*group {
-	if len(d.groups) == 0 {
+func (d *Digest) Busiest() []*Group {
+	if len(d.Groups) == 0 {
 		return nil
 	}
-	return d.kind.busiest()
+	return d.kind.Busiest(d)
+}
+
+// LoadOf returns a load of the plan; only its name if the plan has none of that name.
+func (d *Digest) LoadOf(name string) result.Load {
+	for _, l := range d.Plan.Loads {
+		if l.Name == name {
+			return l
+		}
+	}
+	return result.Load{Name: name}
+}
+
+// Rate returns the completely and correctly answered requests per second.
+func (c *Cell) Rate() Estimate { return EstimateOf(c.Trials, (*result.Trial).Rate) }
+
+// Millis returns the median over the trials of a percentile of the latency, in milliseconds.
+func (c *Cell) Millis(of func(result.Percentiles) float64) float64 {
+	if len(c.Trials) == 0 {
+		return math.NaN()
+	}
+	return Median(c.Trials, func(t *result.Trial) float64 { return of(t.LatencyUS) / 1000 })
+}
+
+func P50(p result.Percentiles) float64 { return p.P50 }
+
+func P99(p result.Percentiles) float64 { return p.P99 }
+
+// Describe describes a load by name: see Kind.
+func (d *Digest) Describe(load string) string {
+	for _, l := range d.Plan.Loads {
+		if l.Name == load {
+			return d.kind.Describe(l)
+		}
+	}
+	return "load " + load
+}
+
+// MostConnected returns the groups with the most connections of the first load. There is a trial.
+func (d *Digest) MostConnected() []*Group {
+	load := d.Groups[0].Load
+	return d.GroupsAt(load, slices.Max(d.ConnectionsOf(load)))
 }

@@ -1,12 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"weir/lab/report/figure"
-	"weir/lab/result"
 )
 
 // document is the content of a report, independent of its format (HTML or Markdown).
@@ -17,65 +17,81 @@ type document struct {
 	Figure   *figure.Figure // main figure, beside the answer; nil: none
 	How      string         // explains the answer and its figures
 	Caveats  []string       // conditions that weaken the answer
-	Sections []section
+	Sections []Section
 }
 
-// section is a part of the report.
-type section struct {
+// Section is a part of the report.
+type Section struct {
 	ID, Title string
 	How       string // how to read the section, in a few sentences
-	Blocks    []block
+	Blocks    []Block
 	Folded    bool // shown only as its title until the reader opens it
 }
 
-// block is an element of a section. Exactly one field is set, except that Fold and Inside belong
+// Block is an element of a section. Exactly one field is set, except that Fold and Inside belong
 // together.
-type block struct {
+type Block struct {
 	Head    string
 	Text    string
 	Items   []string
 	Code    string
-	Table   *table
+	Table   *Table
 	Figures []*figure.Figure
 	Fold    string  // title of Inside, which is hidden until the reader opens it
-	Inside  []block // folded blocks
+	Inside  []Block // folded blocks
 }
 
-// table is a table whose first column has the row headings.
-type table struct {
+// Table is a table whose first column has the row headings.
+type Table struct {
 	Caption string
 	Align   string // l or r for each column
 	Head    []string
 	Rows    [][]string
 	Groups  []int  // indices of rows that start a new group
-	Over    []over // headings above Head; empty, or spans that cover all columns
+	Over    []Span // headings above Head; empty, or spans that cover all columns
 }
 
-// over is a heading that spans columns; an empty text is no heading.
-type over struct {
+// Span is a heading that spans columns; an empty text is no heading.
+type Span struct {
 	Text string
 	Span int
 }
 
-// add appends a row.
-func (t *table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
+// StartGroup starts a group of rows, unless there is no row before it.
+func (t *Table) StartGroup() {
+	if len(t.Rows) > 0 {
+		t.Groups = append(t.Groups, len(t.Rows))
+	}
+}
 
-func text(format string, args ...any) block { return block{Text: fmt.Sprintf(format, args...)} }
+// AddColumn appends a column with its heading, aligned l or r.
+func (t *Table) AddColumn(head string, align byte) {
+	t.Head, t.Align = append(t.Head, head), t.Align+string(align)
+}
+
+// Add appends a row.
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
+
+// Figures returns a block of figures.
+func Figures(figures ...*figure.Figure) Block { return Block{Figures: figures} }
+
+// Paragraph returns a block of text.
+func Paragraph(format string, args ...any) Block { return Block{Text: fmt.Sprintf(format, args...)} }
 
 // maxOpenSections is the number of sections that are shown in full; the others are folded.
 const maxOpenSections = 8
 
 // documentOf returns the document of a run. Sections without content are left out.
-func documentOf(r *result.Results) *document {
-	d := digestOf(r)
+func documentOf(d *Digest) *document {
+	a := d.answer()
 	doc := &document{
-		Title:    "Weir: " + orElse(r.Experiment, "an unnamed experiment"),
-		Question: orElse(r.Question, "This run states no question."),
-		Answer:   d.answer(),
-		Figure:   d.mainFigure(),
-		How:      d.answerHow(),
-		Caveats:  d.caveats(),
-		Sections: d.kind.sections(),
+		Title:    "Weir: " + cmp.Or(d.Experiment, "an unnamed experiment"),
+		Question: cmp.Or(d.Question, "This run states no question."),
+		Answer:   a.Sentences,
+		Figure:   a.Figure,
+		How:      a.How,
+		Caveats:  a.Caveats,
+		Sections: d.kind.Sections(d),
 	}
 	doc.prune()
 	for i := range doc.Sections {
@@ -86,22 +102,14 @@ func documentOf(r *result.Results) *document {
 	return doc
 }
 
-// orElse returns s, or other if s is empty.
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // figures returns the figures of the document in their order.
 func (doc *document) figures() []*figure.Figure {
 	var out []*figure.Figure
 	if doc.Figure != nil {
 		out = append(out, doc.Figure)
 	}
-	var walk func([]block)
-	walk = func(blocks []block) {
+	var walk func([]Block)
+	walk = func(blocks []Block) {
 		for _, b := range blocks {
 			out = append(out, b.Figures...)
 			walk(b.Inside)
@@ -141,24 +149,33 @@ func slug(s string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// tag identifies a group in the name of a figure: "messages-64-staggered", without the load if
+// Tag identifies a group in the name of a figure: "messages-64-staggered", without the load if
 // there is only one.
-func (d *digest) tag(g *group) string {
-	s := fmt.Sprintf("%d-%s", g.connections, g.pattern)
-	if len(d.loads()) > 1 {
-		s = g.load + "-" + s
+func (d *Digest) Tag(g *Group) string {
+	s := fmt.Sprintf("%d-%s", g.Connections, g.Pattern)
+	if len(d.Loads()) > 1 {
+		s = g.Load + "-" + s
 	}
 	return s
 }
 
-// caption identifies a group for readers: see kind.
-func (d *digest) caption(g *group) string { return d.kind.caption(g) }
+// LoadSuffix names a load at the end of a title: ", load messages". It is empty if there is only
+// one.
+func (d *Digest) LoadSuffix(load string) string {
+	if len(d.Loads()) > 1 {
+		return ", load " + load
+	}
+	return ""
+}
 
-// perGroup draws a figure for each group. Those of other groups than the busiest are folded.
-func (d *digest) perGroup(what string, draw func(*group) *figure.Figure) []block {
+// Caption identifies a group for readers: see Kind.
+func (d *Digest) Caption(g *Group) string { return d.kind.Caption(d, g) }
+
+// PerGroup draws a figure for each group. Those of other groups than the busiest are folded.
+func (d *Digest) PerGroup(what string, draw func(*Group) *figure.Figure) []Block {
 	var open, folded []*figure.Figure
-	top := d.busiest()
-	for _, g := range d.groups {
+	top := d.Busiest()
+	for _, g := range d.Groups {
 		f := draw(g)
 		switch {
 		case f == nil:
@@ -171,32 +188,32 @@ func (d *digest) perGroup(what string, draw func(*group) *figure.Figure) []block
 	if len(open) == 0 {
 		open, folded = folded, nil
 	}
-	var out []block
+	var out []Block
 	if len(open) > 0 {
-		out = append(out, block{Figures: open})
+		out = append(out, Block{Figures: open})
 	}
 	if len(folded) > 0 {
-		out = append(out, block{Fold: what + " at the other loads and numbers of connections", Inside: []block{{Figures: folded}}})
+		out = append(out, Block{Fold: what + " at the other loads and numbers of connections", Inside: []Block{{Figures: folded}}})
 	}
 	return out
 }
 
-// perGroupTable makes a table for each group, without empty ones. Those of other groups than the
+// PerGroupTable makes a table for each group, without empty ones. Those of other groups than the
 // busiest are folded.
-func (d *digest) perGroupTable(make func(*group) *table) []block {
-	var open, folded []block
-	for _, g := range d.groups {
+func (d *Digest) PerGroupTable(make func(*Group) *Table) []Block {
+	var open, folded []Block
+	for _, g := range d.Groups {
 		t := make(g)
 		switch {
 		case len(t.Rows) == 0:
-		case slices.Contains(d.busiest(), g):
-			open = append(open, block{Table: t})
+		case slices.Contains(d.Busiest(), g):
+			open = append(open, Block{Table: t})
 		default:
-			folded = append(folded, block{Table: t})
+			folded = append(folded, Block{Table: t})
 		}
 	}
 	if len(folded) > 0 {
-		open = append(open, block{Fold: "The same at the other loads and numbers of connections", Inside: folded})
+		open = append(open, Block{Fold: "The same at the other loads and numbers of connections", Inside: folded})
 	}
 	return open
 }

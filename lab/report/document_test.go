@@ -3,13 +3,14 @@ package report
 import (
 	"slices"
 	"testing"
+	"weir/lab/report/format"
 )
 
 // TestAReportIsShort checks that at most maxOpenSections sections are open, that every section has
 // content, and that no table has a row or a column of dashes.
 func TestAReportIsShort(t *testing.T) {
 	for name, run := range runs {
-		doc := documentOf(run())
+		doc := documentOf(digestOf(run()))
 		open := 0
 		for _, s := range doc.Sections {
 			if !s.Folded {
@@ -33,7 +34,7 @@ func TestAReportIsShort(t *testing.T) {
 	}
 }
 
-func checkValues(t *testing.T, name string, table *table) {
+func checkValues(t *testing.T, name string, table *Table) {
 	t.Helper()
 	for i := 1; i < len(table.Head); i++ {
 		if !slices.ContainsFunc(table.Rows, func(r []string) bool { return hasValue(r[i]) }) {
@@ -50,10 +51,10 @@ func checkValues(t *testing.T, name string, table *table) {
 // TestTrimKeepsGroupsAndHeadings removes a row and a column, and checks what depends on their
 // places.
 func TestTrimKeepsGroupsAndHeadings(t *testing.T) {
-	tab := &table{Align: "lrrl", Head: []string{"a", "b", "c", "d"}, Over: []over{{"", 1}, {"b and c", 2}, {"", 1}}, Groups: []int{1, 2},
-		Rows: [][]string{{"1", absent, "x", "y"}, {"2", absent, absent, ""}, {"3", "", "x", "y"}}}
-	tab.trim()
-	if !slices.Equal(tab.Head, []string{"a", "c", "d"}) || tab.Align != "lrl" || !slices.Equal(tab.Over, []over{{"", 1}, {"b and c", 1}, {"", 1}}) {
+	tab := &Table{Align: "lrrl", Head: []string{"a", "b", "c", "d"}, Over: []Span{{"", 1}, {"b and c", 2}, {"", 1}}, Groups: []int{1, 2},
+		Rows: [][]string{{"1", format.Absent, "x", "y"}, {"2", format.Absent, format.Absent, ""}, {"3", "", "x", "y"}}}
+	tab.Trim()
+	if !slices.Equal(tab.Head, []string{"a", "c", "d"}) || tab.Align != "lrl" || !slices.Equal(tab.Over, []Span{{"", 1}, {"b and c", 1}, {"", 1}}) {
 		t.Errorf("got the columns %v, aligned %s, under %v", tab.Head, tab.Align, tab.Over)
 	}
 	if len(tab.Rows) != 2 || !slices.Equal(tab.Groups, []int{1}) {

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"weir/lab/report/format"
 	"weir/lab/result"
 )
 
 // failed counts the trials in which the subject itself failed.
-func (d *digest) failed() int {
+func (d *Digest) failed() int {
 	n := 0
 	for i := range d.Trials {
 		if len(d.Trials[i].FailedBecause) > 0 {
@@ -20,7 +21,7 @@ func (d *digest) failed() int {
 }
 
 // rejected counts the trials that were disturbed.
-func (d *digest) rejected() int { return len(d.Trials) - d.accepted() - d.failed() }
+func (d *Digest) rejected() int { return len(d.Trials) - d.Accepted() - d.failed() }
 
 // subjectFailures is a subject that failed in some of its trials, those of its A/A control
 // included.
@@ -31,9 +32,9 @@ type subjectFailures struct {
 }
 
 // allFailures returns the subjects that failed, in the run's order.
-func (d *digest) allFailures() []subjectFailures {
+func (d *Digest) allFailures() []subjectFailures {
 	var out []subjectFailures
-	for _, s := range d.subjects {
+	for _, s := range d.Names {
 		f := subjectFailures{subject: s}
 		for i := range d.Trials {
 			t := &d.Trials[i]
@@ -55,10 +56,10 @@ func (d *digest) allFailures() []subjectFailures {
 
 // failureSentences report failures. They come before the answer, because the figures of a server
 // that fails say little.
-func (d *digest) failureSentences() []string {
+func (d *Digest) failureSentences() []string {
 	var said []string
 	for _, f := range d.allFailures() {
-		s := fmt.Sprintf("%s failed in %d of %s: %s", f.subject, len(f.failed), plural(f.judged, "trial", "trials"), list(f.kinds()))
+		s := fmt.Sprintf("%s failed in %d of %s: %s", f.subject, len(f.failed), format.Plural(f.judged, "trial", "trials"), format.List(f.kinds()))
 		if len(f.failed) < f.judged {
 			s += "; its figures are from the other trials"
 		}
@@ -99,12 +100,12 @@ func kindsOf(t *result.Trial) []string {
 }
 
 // failuresTable lists the failures by subject and cell, with an example of each.
-func (d *digest) failuresTable() *table {
-	t := &table{Caption: "Failures of the subjects", Align: "llrrl", Head: []string{"Subject", "Where", "Failed", "Of trials", "For example"}}
-	for _, g := range d.groups {
+func (d *Digest) failuresTable() *Table {
+	t := &Table{Caption: "Failures of the subjects", Align: "llrrl", Head: []string{"Subject", "Where", "Failed", "Of trials", "For example"}}
+	for _, g := range d.Groups {
 		for _, c := range g.allCells() {
 			if n := len(c.failed); n > 0 {
-				t.add(c.subject, d.caption(g), count(n), count(n+len(c.trials)), fmt.Sprintf("trial %d: %s", c.failed[0].ID, strings.Join(c.failed[0].FailedBecause, "; ")))
+				t.Add(c.Subject, d.Caption(g), format.Count(n), format.Count(n+len(c.Trials)), fmt.Sprintf("trial %d: %s", c.failed[0].ID, strings.Join(c.failed[0].FailedBecause, "; ")))
 			}
 		}
 	}
@@ -112,15 +113,15 @@ func (d *digest) failuresTable() *table {
 }
 
 // conditionCaveats returns caveats about accepted trials.
-func (d *digest) conditionCaveats() []string {
+func (d *Digest) conditionCaveats() []string {
 	var out []string
 	add := func(what string, is func(*result.Trial) bool) {
 		if bySubject, n := d.countWhere(is); n > 0 {
-			out = append(out, fmt.Sprintf("In %s of %s %s (%s).", count(n), plural(d.accepted(), "accepted trial", "accepted trials"), what, bySubject))
+			out = append(out, fmt.Sprintf("In %s of %s %s (%s).", format.Count(n), format.Plural(d.Accepted(), "accepted trial", "accepted trials"), what, bySubject))
 		}
 	}
-	add("the warm-up reached its time limit before CPU per "+d.unit()+" was steady", func(t *result.Trial) bool { return t.Unsteady })
-	add("half or more of the "+d.units()+" were sent after the next one was due: they were closer together than the arrival pattern intends", crowded)
+	add("the warm-up reached its time limit before CPU per "+d.Unit()+" was steady", func(t *result.Trial) bool { return t.Unsteady })
+	add("half or more of the "+d.Units()+" were sent after the next one was due: they were closer together than the arrival pattern intends", crowded)
 	for i, t := range d.Trials {
 		same := func(x result.Trial) bool { return x.StopFailure == t.StopFailure }
 		if t.StopFailure != "" && slices.IndexFunc(d.Trials, same) == i {
@@ -136,7 +137,7 @@ func crowded(t *result.Trial) bool {
 }
 
 // countWhere counts the accepted trials that satisfy a condition, in total and by subject.
-func (d *digest) countWhere(is func(*result.Trial) bool) (bySubject string, n int) {
+func (d *Digest) countWhere(is func(*result.Trial) bool) (bySubject string, n int) {
 	var names []string
 	by := map[string]int{}
 	for i := range d.Trials {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"weir/lab/report/figure"
+	"weir/lab/report/format"
 )
 
 //go:embed page.tmpl
@@ -23,7 +24,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"svg":     func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) },
 	"numbers": numbersOf,
 	"style":   func() template.CSS { return template.CSS(style()) },
-	"begins":  func(t *table, row int) bool { return slices.Contains(t.Groups, row) },
+	"begins":  func(t *Table, row int) bool { return slices.Contains(t.Groups, row) },
 	"whole":   whole,
 	"right":   right,
 	"class":   class,
@@ -53,17 +54,17 @@ func class(align string, column int, cell string) string {
 
 // numbersOf returns a figure's data as a table, for readers who cannot point at its marks; nil if
 // it has none.
-func numbersOf(f *figure.Figure) *table {
+func numbersOf(f *figure.Figure) *Table {
 	if len(f.Data.Head) == 0 {
 		return nil
 	}
-	t := &table{Caption: "Numbers: " + f.Title, Head: slices.Clone(f.Data.Head), Rows: f.Data.Rows}
+	t := &Table{Caption: "Numbers: " + f.Title, Head: slices.Clone(f.Data.Head), Rows: f.Data.Rows}
 	for i, h := range t.Head {
 		if h != "" && h[0] < utf8.RuneSelf {
-			t.Head[i] = upper(h)
+			t.Head[i] = format.Upper(h)
 		}
 		word := func(row []string) bool {
-			return row[i] != "" && row[i] != absent && strings.IndexAny(row[i], "-0123456789") != 0
+			return row[i] != "" && row[i] != format.Absent && strings.IndexAny(row[i], "-0123456789") != 0
 		}
 		if i == 0 || slices.ContainsFunc(t.Rows, word) {
 			t.Align += "l"

@@ -17,7 +17,7 @@ func pages(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
 	for name, run := range runs {
-		page, err := documentOf(run()).html()
+		page, err := documentOf(digestOf(run())).html()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestTextOfThePageHasCheckedColours(t *testing.T) {
 // a title and a description.
 func TestFiguresAreXML(t *testing.T) {
 	for name, run := range runs {
-		for _, f := range documentOf(run()).figures() {
+		for _, f := range documentOf(digestOf(run())).figures() {
 			for _, svg := range [][]byte{f.SVG(), f.Inline()} {
 				if err := wellFormed(svg); err != nil {
 					t.Errorf("%s: figure %s: %v", name, f.Name, err)

@@ -29,7 +29,7 @@ func (doc *document) markdown() []byte {
 }
 
 // markSection writes a section. A folded one has its title in a summary element.
-func markSection(b *strings.Builder, s section) {
+func markSection(b *strings.Builder, s Section) {
 	title := escapeMarkdown.Replace(s.Title)
 	if s.Folded {
 		fmt.Fprintf(b, "<details><summary><h2>%s</h2></summary>\n\n%s\n\n", title, escapeMarkdown.Replace(s.How))
@@ -54,7 +54,7 @@ func markItems(b *strings.Builder, items []string) {
 	}
 }
 
-func markBlocks(b *strings.Builder, blocks []block) {
+func markBlocks(b *strings.Builder, blocks []Block) {
 	for _, x := range blocks {
 		if x.Head != "" {
 			fmt.Fprintf(b, "### %s\n\n", escapeMarkdown.Replace(x.Head))
@@ -80,7 +80,7 @@ func markBlocks(b *strings.Builder, blocks []block) {
 	}
 }
 
-func markTable(b *strings.Builder, t *table) {
+func markTable(b *strings.Builder, t *Table) {
 	fmt.Fprintf(b, "%s:\n\n", escapeMarkdown.Replace(t.Caption))
 	markRow(b, t.head())
 	for _, a := range t.Align {
@@ -101,7 +101,7 @@ func markRow(b *strings.Builder, cells []string) {
 }
 
 // head returns the column headings, each prefixed with the heading above it.
-func (t *table) head() []string {
+func (t *Table) head() []string {
 	head := slices.Clone(t.Head)
 	at := 0
 	for _, o := range t.Over {

@@ -1,9 +1,12 @@
 package report
 
-import "weir/lab/result"
+import (
+	"weir/lab/report/format"
+	"weir/lab/result"
+)
 
 // notesBlock lists the explanations that were not available, each reason once with its subjects.
-func (d *digest) notesBlock() []block {
+func (d *Digest) notesBlock() []Block {
 	var items []string
 	for i, n := range d.Notes {
 		var subjects []string
@@ -24,13 +27,13 @@ func (d *digest) notesBlock() []block {
 	if len(items) == 0 {
 		return nil
 	}
-	return []block{{Items: items}}
+	return []Block{{Items: items}}
 }
 
 func noteText(n result.Note, subjects []string) string {
 	s := "Not available on this machine: " + n.What
 	if len(subjects) > 0 {
-		s += " for " + list(subjects)
+		s += " for " + format.List(subjects)
 	}
-	return s + ". " + upper(n.Reason)
+	return s + ". " + format.Upper(n.Reason)
 }

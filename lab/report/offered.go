@@ -3,31 +3,32 @@ package report
 import (
 	"fmt"
 
+	"weir/lab/report/format"
 	"weir/lab/result"
 )
 
-// offeredSection shows how well the generator kept its schedule.
-func (d *digest) offeredSection() section {
-	s := section{ID: "offered", Title: "The offered load and its timing",
+// OfferedSection shows how well the generator kept its schedule.
+func (d *Digest) OfferedSection() Section {
+	s := Section{ID: "offered", Title: "The offered load and its timing",
 		How: "Medians over the accepted trials. Lateness is the actual minus the intended send time. The spread of a burst is from its first message to its last. A short connection connects, sends one message and closes; its duration counts from the time at which it was due."}
-	s.Blocks = d.perGroupTable(d.offeredTable)
+	s.Blocks = d.PerGroupTable(d.offeredTable)
 	return s
 }
 
-func (d *digest) offeredTable(g *group) *table {
-	t := &table{Caption: upper(d.caption(g)), Align: "lrrrrrrrrr", Head: []string{"Subject", upper(d.units()) + "/s", "Sent in time", "Lateness p50, µs", "p99, µs",
+func (d *Digest) offeredTable(g *Group) *Table {
+	t := &Table{Caption: format.Upper(d.Caption(g)), Align: "lrrrrrrrrr", Head: []string{"Subject", format.Upper(d.Units()) + "/s", "Sent in time", "Lateness p50, µs", "p99, µs",
 		"Spread p50, µs", "p99, µs", "Short connections", "Duration p50, µs", "p99, µs"}}
-	for _, c := range g.cells {
-		if len(c.trials) == 0 {
+	for _, c := range g.Cells {
+		if len(c.Trials) == 0 {
 			continue
 		}
-		of := func(f func(*result.Trial) float64) string { return orAbsent(median(c.trials, f)) }
-		t.add(c.subject, of(func(t *result.Trial) float64 { return t.OfferedRate }), percent(median(c.trials, func(t *result.Trial) float64 { return t.AchievedRatio })),
+		of := func(f func(*result.Trial) float64) string { return orAbsent(Median(c.Trials, f)) }
+		t.Add(c.Subject, of(func(t *result.Trial) float64 { return t.OfferedRate }), format.Percent(Median(c.Trials, func(t *result.Trial) float64 { return t.AchievedRatio })),
 			of(func(t *result.Trial) float64 { return t.LatenessUS.P50 }), of(func(t *result.Trial) float64 { return t.LatenessUS.P99 }),
-			of(func(t *result.Trial) float64 { return t.SpreadUS.P50 }), of(func(t *result.Trial) float64 { return t.SpreadUS.P99 }), shortOnes(c.trials),
+			of(func(t *result.Trial) float64 { return t.SpreadUS.P50 }), of(func(t *result.Trial) float64 { return t.SpreadUS.P99 }), shortOnes(c.Trials),
 			of(func(t *result.Trial) float64 { return churn(t).DurationUS.P50 }), of(func(t *result.Trial) float64 { return churn(t).DurationUS.P99 }))
 	}
-	return t.trim()
+	return t.Trim()
 }
 
 // shortOnes formats the short connections completed in all trials: "1,200 of 1,200, 3 late".
@@ -38,23 +39,15 @@ func shortOnes(trials []*result.Trial) string {
 		all.Offered, all.Done, all.Behind = all.Offered+c.Offered, all.Done+c.Done, all.Behind+c.Behind
 	}
 	if all.Offered == 0 {
-		return absent
+		return format.Absent
 	}
-	return fmt.Sprintf("%s of %s, %s late", count(all.Done), count(all.Offered), count(all.Behind))
-}
-
-// churn returns a trial's short connections, or zeros if it has none.
-func churn(t *result.Trial) result.Churn {
-	if t.Churn == nil {
-		return result.Churn{}
-	}
-	return *t.Churn
+	return fmt.Sprintf("%s of %s, %s late", format.Count(all.Done), format.Count(all.Offered), format.Count(all.Behind))
 }
 
 // orAbsent formats v; 0 is unknown.
 func orAbsent(v float64) string {
 	if v == 0 {
-		return absent
+		return format.Absent
 	}
-	return sig(v)
+	return format.Sig(v)
 }

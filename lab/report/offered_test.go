@@ -5,16 +5,17 @@ import (
 	"strings"
 	"testing"
 
+	"weir/lab/report/reporttest"
 	"weir/lab/result"
 )
 
 func TestShortConnectionsAreReported(t *testing.T) {
-	s := newSynthetic([]int{0, 64}, 1)
+	s := reporttest.New([]int{0, 64}, 1)
 	s.Plan.Patterns = []string{"staggered"}
 	s.Plan.Loads = []result.Load{{Name: "churn", Size: 100, Churn: 200, Idle: 1000}}
-	s.run()
-	text := string(documentOf(s.Results).markdown())
-	for _, want := range []string{"200 short connections/s of one message of 100 bytes, 1,000 connections idle", "598 of 600, 2 late"} {
+	s.Run()
+	text := string(documentOf(digestOf(s.Results)).markdown())
+	for _, want := range []string{"598 of 600, 2 late"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got a report without %q", want)
 		}
@@ -27,11 +28,11 @@ func TestShortConnectionsAreReported(t *testing.T) {
 // TestTheOfferedTableHasNoEmptyColumn checks that the columns of bursts and of short connections
 // are left out if the load has none.
 func TestTheOfferedTableHasNoEmptyColumn(t *testing.T) {
-	d := digestOf(full())
-	for _, g := range d.groups {
+	d := digestOf(reporttest.Full())
+	for _, g := range d.Groups {
 		head := strings.Join(d.offeredTable(g).Head, " ")
-		if has := strings.Contains(head, "Spread"); has != (g.pattern == "together") || strings.Contains(head, "Short") {
-			t.Errorf("%s: got the columns %s", g.pattern, head)
+		if has := strings.Contains(head, "Spread"); has != (g.Pattern == "together") || strings.Contains(head, "Short") {
+			t.Errorf("%s: got the columns %s", g.Pattern, head)
 		}
 	}
 }

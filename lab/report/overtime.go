@@ -6,6 +6,7 @@ import (
 
 	"weir/lab/compare"
 	"weir/lab/report/figure"
+	"weir/lab/report/format"
 	"weir/lab/result"
 	"weir/lab/stat"
 )
@@ -13,19 +14,19 @@ import (
 // maxTimePoints limits the points of a curve over time: more would not be visible.
 const maxTimePoints = 200
 
-func (d *digest) timeSection() section {
-	s := section{ID: "time", Title: "CPU over time",
+func (d *Digest) TimeSection() Section {
+	s := Section{ID: "time", Title: "CPU over time",
 		How: "One trial of each subject: the one whose mean is nearest to the mean of all its trials under the same load. The curve of a steady server is flat. Short windows make any curve rough."}
-	s.Blocks = d.perGroup("CPU over time", d.timeFigure)
+	s.Blocks = d.PerGroup("CPU over time", d.timeFigure)
 	return s
 }
 
-func (d *digest) timeFigure(g *group) *figure.Figure {
-	c := figure.Lines{Name: "cpu-over-time-" + d.tag(g), Title: "CPU over time: " + d.caption(g), Desc: "One curve for each subject, one trial each.",
+func (d *Digest) timeFigure(g *Group) *figure.Figure {
+	c := figure.Lines{Name: "cpu-over-time-" + d.Tag(g), Title: "CPU over time: " + d.Caption(g), Desc: "One curve for each subject, one trial each.",
 		X: figure.Axis{Label: "seconds since the start of the measured window", Zero: true}, Y: figure.Axis{Label: "CPU, % of one core", Zero: true}}
-	for _, cell := range g.cells {
-		if t := cell.typical(); t != nil && cell.percent.known() {
-			c.Curves = append(c.Curves, figure.Curve{Name: cell.subject, Style: cell.index, Plain: true, Points: overTime(t)})
+	for _, cell := range g.Cells {
+		if t := cell.typical(); t != nil && cell.Percent.Known() {
+			c.Curves = append(c.Curves, figure.Curve{Name: cell.Subject, Style: cell.Index, Plain: true, Points: overTime(t)})
 		}
 	}
 	if len(c.Curves) == 0 {
@@ -36,10 +37,10 @@ func (d *digest) timeFigure(g *group) *figure.Figure {
 
 // typical returns the trial whose mean is nearest to the cell's, among the accepted ones with at
 // least two samples. It returns nil if there is none.
-func (c *cell) typical() *result.Trial {
+func (c *Cell) typical() *result.Trial {
 	var best *result.Trial
-	for _, t := range c.trials {
-		if len(t.Samples) > 1 && (best == nil || math.Abs(t.CPUPercentMean-c.percent.mean) < math.Abs(best.CPUPercentMean-c.percent.mean)) {
+	for _, t := range c.Trials {
+		if len(t.Samples) > 1 && (best == nil || math.Abs(t.CPUPercentMean-c.Percent.Mean) < math.Abs(best.CPUPercentMean-c.Percent.Mean)) {
 			best = t
 		}
 	}
@@ -62,23 +63,23 @@ func overTime(t *result.Trial) []figure.XY {
 	return out
 }
 
-func (d *digest) windowsSection() section {
-	s := section{ID: "windows", Title: "Variation against the length of the window",
-		How: fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the published measurements and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", short(d.Plan.WindowMS), stat.MinDF)}
-	s.Blocks = d.perGroup("Variation", d.windowFigure)
+func (d *Digest) WindowsSection() Section {
+	s := Section{ID: "windows", Title: "Variation against the length of the window",
+		How: fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the published measurements and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", format.Short(d.Plan.WindowMS), stat.MinDF)}
+	s.Blocks = d.PerGroup("Variation", d.windowFigure)
 	return s
 }
 
 // minWindowMS is the least length of a window: twice the sampling interval.
 const minWindowMS = 100
 
-func (d *digest) windowFigure(g *group) *figure.Figure {
-	c := figure.Lines{Name: "variation-by-window-" + d.tag(g), Title: "Variation by window: " + d.caption(g),
+func (d *Digest) windowFigure(g *Group) *figure.Figure {
+	c := figure.Lines{Name: "variation-by-window-" + d.Tag(g), Title: "Variation by window: " + d.Caption(g),
 		Desc: "One curve for each subject: the coefficient of variation of the windows of all its trials.",
 		X:    figure.Axis{Label: "window, ms", Log: true}, Y: figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}}
-	for _, cell := range g.cells {
-		curve := figure.Curve{Name: cell.subject, Style: cell.index, Points: cell.byWindow(d.Plan.WindowMS)}
-		if len(curve.Points) > 0 && cell.percent.known() {
+	for _, cell := range g.Cells {
+		curve := figure.Curve{Name: cell.Subject, Style: cell.Index, Points: cell.byWindow(d.Plan.WindowMS)}
+		if len(curve.Points) > 0 && cell.Percent.Known() {
 			c.Curves = append(c.Curves, curve)
 			c.X.At = longer(c.X.At, curve.Points)
 		}
@@ -103,12 +104,12 @@ func longer(ticks []float64, points []figure.XY) []float64 {
 
 // byWindow returns the variation by window length: windowMS, its halves down to minWindowMS, and
 // its doubles.
-func (c *cell) byWindow(windowMS float64) []figure.XY {
+func (c *Cell) byWindow(windowMS float64) []figure.XY {
 	var out []figure.XY
-	for _, w := range stat.CVByWindow(compare.SampledTrials(c.trials), windowMS, minWindowMS) {
-		e := estimateSpread(w.PooledCV, len(c.trials))
-		out = append(out, figure.XY{X: w.Length, Y: e.mean, Low: e.low, High: e.high,
-			Hover: fmt.Sprintf("%s, windows of %s ms: %s, %s", c.subject, sig(w.Length), e, plural(w.DF, "degree of freedom", "degrees of freedom"))})
+	for _, w := range stat.CVByWindow(compare.SampledTrials(c.Trials), windowMS, minWindowMS) {
+		e := estimateSpread(w.PooledCV, len(c.Trials))
+		out = append(out, figure.XY{X: w.Length, Y: e.Mean, Low: e.Low, High: e.High,
+			Hover: fmt.Sprintf("%s, windows of %s ms: %s, %s", c.Subject, format.Sig(w.Length), e, format.Plural(w.DF, "degree of freedom", "degrees of freedom"))})
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package report
 
-import "slices"
+import (
+	"slices"
+	"weir/lab/report/format"
+)
 
 // prune removes from the document what has no content: columns and rows of tables without a value,
 // tables without such rows, blocks and sections without content.
@@ -8,14 +11,14 @@ func (doc *document) prune() {
 	for i := range doc.Sections {
 		doc.Sections[i].Blocks = prunedBlocks(doc.Sections[i].Blocks)
 	}
-	doc.Sections = slices.DeleteFunc(doc.Sections, func(s section) bool { return len(s.Blocks) == 0 })
+	doc.Sections = slices.DeleteFunc(doc.Sections, func(s Section) bool { return len(s.Blocks) == 0 })
 }
 
-func prunedBlocks(blocks []block) []block {
-	var kept []block
+func prunedBlocks(blocks []Block) []Block {
+	var kept []Block
 	for i, b := range blocks {
 		if b.Table != nil {
-			b.Table.trim()
+			b.Table.Trim()
 		}
 		b.Inside = prunedBlocks(b.Inside)
 		lastOfHeading := i == len(blocks)-1 || blocks[i+1].Head != ""
@@ -27,7 +30,7 @@ func prunedBlocks(blocks []block) []block {
 }
 
 // isEmpty reports whether the block has no content.
-func (b *block) isEmpty() bool {
+func (b *Block) isEmpty() bool {
 	if b.Table != nil {
 		return !b.Table.hasValues()
 	}
@@ -35,14 +38,14 @@ func (b *block) isEmpty() bool {
 }
 
 // hasValues reports whether the table has a row and a column beside the first.
-func (t *table) hasValues() bool { return len(t.Rows) > 0 && len(t.Head) > 1 }
+func (t *Table) hasValues() bool { return len(t.Rows) > 0 && len(t.Head) > 1 }
 
 // hasValue reports whether a cell of a table has content.
-func hasValue(cell string) bool { return cell != "" && cell != absent }
+func hasValue(cell string) bool { return cell != "" && cell != format.Absent }
 
-// trim removes the rows that have a value only in the first column, and the columns without any
+// Trim removes the rows that have a value only in the first column, and the columns without any
 // value. It returns t.
-func (t *table) trim() *table {
+func (t *Table) Trim() *Table {
 	for i := len(t.Rows) - 1; i >= 0; i-- {
 		if len(t.Rows[i]) > 1 && !slices.ContainsFunc(t.Rows[i][1:], hasValue) {
 			t.removeRow(i)
@@ -56,7 +59,7 @@ func (t *table) trim() *table {
 	return t
 }
 
-func (t *table) removeRow(i int) {
+func (t *Table) removeRow(i int) {
 	t.Rows = slices.Delete(t.Rows, i, i+1)
 	var groups []int
 	for _, g := range t.Groups {
@@ -70,7 +73,7 @@ func (t *table) removeRow(i int) {
 	t.Groups = groups
 }
 
-func (t *table) removeColumn(i int) {
+func (t *Table) removeColumn(i int) {
 	t.Head, t.Align = slices.Delete(t.Head, i, i+1), t.Align[:i]+t.Align[i+1:]
 	for k := range t.Rows {
 		t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
@@ -83,5 +86,5 @@ func (t *table) removeColumn(i int) {
 			break
 		}
 	}
-	t.Over = slices.DeleteFunc(t.Over, func(o over) bool { return o.Span == 0 })
+	t.Over = slices.DeleteFunc(t.Over, func(o Span) bool { return o.Span == 0 })
 }

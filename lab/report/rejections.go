@@ -7,54 +7,55 @@ import (
 	"slices"
 	"strings"
 
+	"weir/lab/report/format"
 	"weir/lab/result"
 )
 
-// rejectionsSection counts the rejected trials by cause, and the trials in which a subject failed.
+// RejectionsSection counts the rejected trials by cause, and the trials in which a subject failed.
 // It is empty if there are neither.
-func (d *digest) rejectionsSection() section {
-	s := section{ID: "rejections", Title: "Rejected trials",
+func (d *Digest) RejectionsSection() Section {
+	s := Section{ID: "rejections", Title: "Rejected trials",
 		How: "A trial is rejected and repeated if the load generator, the lab, another process or the hypervisor disturbed it. Its figures are not used. " +
 			"A trial in which the subject itself failed is not repeated: it counts as a failure, and its figures are not used either."}
 	if d.failed() > 0 {
-		s.Blocks = []block{{Table: d.failuresTable()}}
+		s.Blocks = []Block{{Table: d.failuresTable()}}
 	}
-	causes := d.rejectionCauses()
+	causes := rejectionCauses(d.Trials)
 	if len(causes) == 0 {
 		return s
 	}
-	t := &table{Caption: d.rejectedOf(), Align: "lrl", Head: []string{"Cause", "Trials", "Example"}}
+	t := &Table{Caption: d.rejectedOf(), Align: "lrl", Head: []string{"Cause", "Trials", "Example"}}
 	for _, c := range causes {
-		t.add(c.cause, count(c.trials), c.example)
+		t.Add(c.cause, format.Count(c.trials), c.example)
 	}
-	s.Blocks = append(s.Blocks, block{Table: t})
+	s.Blocks = append(s.Blocks, Block{Table: t})
 	return s
 }
 
 // rejectedOf is "2 of 90 trials were rejected".
-func (d *digest) rejectedOf() string {
+func (d *Digest) rejectedOf() string {
 	verb := map[bool]string{true: "was", false: "were"}[d.rejected() == 1]
-	return fmt.Sprintf("%s of %s %s rejected", count(d.rejected()), plural(len(d.Trials), "trial", "trials"), verb)
+	return fmt.Sprintf("%s of %s %s rejected", format.Count(d.rejected()), format.Plural(len(d.Trials), "trial", "trials"), verb)
 }
 
 // causeList is the most frequent causes with their numbers of trials: "another process took CPU:
 // cc1 (2), load short (1) and 3 more causes".
-func (d *digest) causeList(most int) string {
-	causes := d.rejectionCauses()
+func (d *Digest) causeList(most int) string {
+	causes := rejectionCauses(d.Trials)
 	var words []string
 	for _, c := range causes[:min(most, len(causes))] {
-		words = append(words, fmt.Sprintf("%s (%s)", c.cause, count(c.trials)))
+		words = append(words, fmt.Sprintf("%s (%s)", c.cause, format.Count(c.trials)))
 	}
 	if more := len(causes) - most; more > 0 {
-		words = append(words, plural(more, "more cause", "more causes"))
+		words = append(words, format.Plural(more, "more cause", "more causes"))
 	}
-	return list(words)
+	return format.List(words)
 }
 
 // MostFrequentRejection returns the most frequent cause of the rejected trials, as the report
 // counts and names it, and "" if no trial was rejected.
 func MostFrequentRejection(r *result.Results) string {
-	causes := digestOf(r).rejectionCauses()
+	causes := rejectionCauses(r.Trials)
 	if len(causes) == 0 {
 		return ""
 	}
@@ -70,10 +71,10 @@ type rejection struct {
 // rejectionCauses returns the causes of rejection, the most frequent first. Each trial is counted
 // once, under its most external reason: a process that took the core explains why the generator was
 // late too.
-func (d *digest) rejectionCauses() []rejection {
+func rejectionCauses(trials []result.Trial) []rejection {
 	var out []rejection
-	for i := range d.Trials {
-		t := &d.Trials[i]
+	for i := range trials {
+		t := &trials[i]
 		if t.Accepted || len(t.FailedBecause) > 0 {
 			continue
 		}
@@ -118,7 +119,7 @@ func causeOf(reason string) string {
 		}
 	}
 	if !strings.HasPrefix(reason, result.NeighbourTook) {
-		return reasonKind(reason)
+		return ReasonKind(reason)
 	}
 	_, process, _ := strings.Cut(reason, ": ")
 	if process = processID.ReplaceAllString(process, ""); process == "" {
@@ -130,8 +131,8 @@ func causeOf(reason string) string {
 // processID matches the process ID after a process's name.
 var processID = regexp.MustCompile(` \((pid|process) \d+\)$`)
 
-// reasonKind returns a reason up to its first colon or figure, which differs from trial to trial.
-func reasonKind(why string) string {
+// ReasonKind returns a reason up to its first colon or figure, which differs from trial to trial.
+func ReasonKind(why string) string {
 	i := strings.IndexAny(why, ":0123456789")
 	switch {
 	case i <= 0:

@@ -1,11 +1,14 @@
 // Package report writes the results of a run as an HTML page, as Markdown, as the paper's table, as
 // figures, as comma-separated values, and as a summary for a terminal.
 //
-// A digest (digest.go) groups the trials by cell and computes means and confidence intervals. From
+// A Digest (digest.go) groups the trials by cell and computes means and confidence intervals. From
 // it a document of sections is made once (document.go), and rendered as HTML and as Markdown. A
 // figure is described once (report/figure) and drawn as SVG and as PDF. Verdicts come from
 // lab/compare through the results. A sentence claims an order only if a comparison found a
 // significant difference.
+//
+// What the sections are and how they name things depends on the workload: its folder has a Kind.
+// This package has the sections and the formats that several kinds share.
 //
 // Names of subjects, reasons and commands come from users, so every output escapes them.
 //
@@ -35,19 +38,20 @@ const (
 	figuresDir   = "figures"
 )
 
-// Write writes the report of r into dir, which it creates if necessary: report.html, report.md,
-// table.tex, trials.csv, and figures as SVG and PDF. Even empty results have a report. The error
-// says which file could not be written.
-func Write(dir string, r *result.Results) error {
+// Write writes the report of r, whose workload has the kind k, into dir, which it creates if
+// necessary: report.html, report.md, table.tex, trials.csv, and figures as SVG and PDF. Even
+// empty results have a report. The error says which file could not be written.
+func Write(dir string, r *result.Results, k Kind) error {
 	if err := os.MkdirAll(filepath.Join(dir, figuresDir), 0o755); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
-	doc := documentOf(r)
+	d := NewDigest(r, k)
+	doc := documentOf(d)
 	page, err := doc.html()
 	if err != nil {
 		return fmt.Errorf("cannot make %s: %w", htmlFile, err)
 	}
-	files := map[string][]byte{htmlFile: page, markdownFile: doc.markdown(), texFile: tex(r), csvFile: trialsCSV(r)}
+	files := map[string][]byte{htmlFile: page, markdownFile: doc.markdown(), texFile: tex(d), csvFile: trialsCSV(r)}
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 			return fmt.Errorf("cannot write the report: %w", err)

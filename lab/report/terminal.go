@@ -1,13 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"weir/lab/report/figure"
+	"weir/lab/report/format"
 	"weir/lab/result"
 )
 
@@ -36,14 +37,15 @@ func (s *screen) paint(style, text string) string {
 // Terminal writes the summary that is shown at the end of a run: the answer, a table of the
 // subjects in every cell, the A/A control, the rejected trials and the files of the report. width
 // is in columns; less than 40 is taken as 40.
-func Terminal(w io.Writer, r *result.Results, colour bool, width int) {
-	d := digestOf(r)
+func Terminal(w io.Writer, r *result.Results, k Kind, colour bool, width int) {
+	d := NewDigest(r, k)
 	s := &screen{colour: colour, width: max(width, 40)}
-	s.para(bold, "", orElse(r.Question, "This run states no question."))
-	for _, a := range d.answer() {
-		s.para("", "", a)
+	s.para(bold, "", cmp.Or(r.Question, "This run states no question."))
+	a := d.answer()
+	for _, x := range a.Sentences {
+		s.para("", "", x)
 	}
-	for _, c := range d.caveats() {
+	for _, c := range a.Caveats {
 		s.para(amber, "! ", c)
 	}
 	s.tables(d)
@@ -55,9 +57,9 @@ func Terminal(w io.Writer, r *result.Results, colour bool, width int) {
 }
 
 // Text writes only the tables, without colour, for pipes.
-func Text(w io.Writer, r *result.Results, width int) error {
+func Text(w io.Writer, r *result.Results, k Kind, width int) error {
 	s := &screen{width: max(width, 40)}
-	s.tables(digestOf(r))
+	s.tables(NewDigest(r, k))
 	_, err := io.WriteString(w, s.String())
 	return err
 }
@@ -81,97 +83,24 @@ func (s *screen) para(style, lead, text string) {
 	s.WriteString(s.paint(style, line) + "\n")
 }
 
-func (s *screen) tables(d *digest) {
-	fields := d.capacityGroups()
-	if len(d.groups)+len(fields) == 0 {
+// tables writes the tables of the summary that have rows.
+func (s *screen) tables(d *Digest) {
+	if len(d.Trials)+len(d.Probes)+len(d.Saturation) == 0 {
 		s.para("", "", "No trial was run.")
 		return
 	}
-	for _, f := range fields {
-		s.WriteString("\n")
-		s.para(bold, "", upper(d.capacityGroupName(f))+": at shares of each subject's capacity")
-		s.grid(f.rows(), "lrrrlrr")
-	}
-	d.kind.screen(s)
-}
-
-// table writes the subjects of a group by CPU. It writes nothing if no trial of the group was
-// accepted.
-func (s *screen) table(d *digest, g *group, what string) {
-	if !slices.ContainsFunc(g.cells, func(c *cell) bool { return len(c.trials) > 0 }) {
-		return
-	}
-	s.WriteString("\n")
-	s.para(bold, "", upper(d.caption(g))+": "+what)
-	rows := [][]string{{"subject", "µs/" + d.unit(), "ratio to first", "verdict", "σ/µ (df)", "generator", "machine", "trials"}}
-	for i, c := range g.cells {
-		ratio, verdict := d.versusFirst(g, i)
-		rows = append(rows, []string{figure.Clean(c.subject), sig(c.perMessage.mean), ratio, verdict,
-			c.formatCV(), sig(c.load.mean), sig(c.machine.mean), c.counted()})
-	}
-	s.grid(rows, "lrrlrrrr")
-}
-
-// requests writes the tables of a run of HTTP loads: the CPU, then the tables that only such loads
-// have.
-func (s *screen) requests(d *digest) {
-	for _, g := range d.representative() {
-		s.table(d, g, "CPU per request, lowest first")
-	}
-	tables := d.sweepTables(d.sweep())
-	for _, g := range d.loops() {
-		tables = append(tables, d.loopTable(g))
-	}
-	tables = append(tables, d.filtersTable())
-	for _, t := range append(tables, d.gzipTables()...) {
-		if len(t.Rows) > 0 {
-			s.WriteString("\n")
-			s.para(bold, "", t.Caption)
-			s.grid(cleaned(t), t.Align)
-		}
-	}
-}
-
-// operations writes the tables of a run on TCP/IP stacks.
-func (s *screen) operations(d *digest) {
-	for _, b := range d.operationsSection().Blocks {
-		if b.Table.trim(); !b.Table.hasValues() {
+	for _, t := range d.kind.Summary(d) {
+		if !t.hasValues() {
 			continue
 		}
+		rows := append([][]string{t.Head}, t.Rows...)
+		for _, r := range rows {
+			cleanAll(r)
+		}
 		s.WriteString("\n")
-		s.para(bold, "", b.Table.Caption)
-		s.grid(cleaned(b.Table), b.Table.Align)
+		s.para(bold, "", t.Caption)
+		s.grid(rows, t.Align)
 	}
-}
-
-// cleaned returns the heading and the rows of a table without control characters.
-func cleaned(t *table) [][]string {
-	rows := append([][]string{t.Head}, t.Rows...)
-	for _, r := range rows {
-		cleanAll(r)
-	}
-	return rows
-}
-
-// rows is the table of a capacity group for the terminal.
-func (f *capacityGroup) rows() [][]string {
-	rows := [][]string{{"subject", "capacity/s", "share", "σ/µ", "limit", "echo p99, ms", "measured"}}
-	for _, r := range f.capacities {
-		limit := "server"
-		switch {
-		case r.gaveOut.GeneratorBound:
-			limit = "generator"
-		case r.gaveOut.Rate == 0:
-			limit = "nothing"
-		}
-		if len(r.shares) == 0 {
-			rows = append(rows, []string{figure.Clean(r.subject), r.capacity(), absent, absent, limit, absent, "0"})
-		}
-		for _, s := range r.shares {
-			rows = append(rows, []string{figure.Clean(r.subject), r.capacity(), short(s.percent) + " %", fixed(s.medianOf(variation).mean, 3), limit, s.medianOf(tailMS).String(), fmt.Sprint(len(s.accepted))})
-		}
-	}
-	return rows
 }
 
 // grid writes a table whose first row is the heading. align has l or r for each column. Columns
@@ -216,15 +145,15 @@ func (s *screen) row(cells []string, widths []int, n int, align string) {
 }
 
 // corrections writes over how many comparisons the verdicts are corrected.
-func (s *screen) corrections(d *digest) {
+func (s *screen) corrections(d *Digest) {
 	if len(d.Comparisons) > 0 {
 		s.WriteString("\n")
-		s.para(faint, "", d.correction(result.MetricCPU))
+		s.para(faint, "", d.Correction(result.MetricCPU))
 	}
 }
 
 // control writes whether the A/A control passed.
-func (s *screen) control(d *digest) {
+func (s *screen) control(d *Digest) {
 	controls := d.controlComparisons()
 	if len(controls) == 0 {
 		return
@@ -238,15 +167,15 @@ func (s *screen) control(d *digest) {
 }
 
 // rejections writes the causes of the rejected trials, each trial counted once.
-func (s *screen) rejections(d *digest) {
-	causes := d.rejectionCauses()
+func (s *screen) rejections(d *Digest) {
+	causes := rejectionCauses(d.Trials)
 	if len(causes) == 0 {
 		return
 	}
 	s.WriteString("\n")
 	s.para("", "", d.rejectedOf()+":")
 	for _, c := range causes {
-		s.para(faint, "  ", fmt.Sprintf("%s × %s", count(c.trials), c.cause))
+		s.para(faint, "  ", fmt.Sprintf("%s × %s", format.Count(c.trials), c.cause))
 	}
 }
 

@@ -2,159 +2,99 @@ package report
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"weir/lab/report/figure"
-	"weir/lab/result"
 )
 
-// tex returns the paper's table with the published and the measured figures, one for each load. It
-// can replace the paper's table by \input: it has the same label tab_results, and needs the
-// packages multirow and colortbl.
-func tex(r *result.Results) []byte {
-	return digestOf(r).kind.tex()
+// TeXTable is a table for LaTeX. The first of a report can replace the paper's table by \input: it
+// has the same label tab_results.
+type TeXTable struct {
+	Size, Space string // of the text and between columns; empty: \scriptsize and 2pt
+	Align       string // for tabular
+	Head        []string
+	Groups      []TeXGroup
+	Caption     string // in LaTeX, as Head
 }
 
-// texMessages returns the table of streams.
-func (d *digest) texMessages() []byte {
+// TeXGroup is a group of rows with a line below it. A group with a name has it in a column of its
+// own, before the cells of its rows.
+type TeXGroup struct {
+	Name string
+	Rows [][]string
+}
+
+// TeXHead returns the column headings as a line of LaTeX.
+func TeXHead(cells []string) string { return strings.Join(texCells(cells, false), " & ") }
+
+// tex returns the tables of a run for LaTeX.
+func tex(d *Digest) []byte {
+	tables := d.kind.TeX(d)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%% Needs \\usepackage{multirow} and \\usepackage{colortbl}.\n")
-	if len(d.loads()) == 0 {
+	spanning := len(tables) == 0
+	for _, t := range tables {
+		spanning = spanning || len(t.Groups) > 0 && t.Groups[0].Name != ""
+	}
+	if spanning {
+		b.WriteString("% Needs \\usepackage{multirow} and \\usepackage{colortbl}.\n")
+	} else {
+		b.WriteString("% Needs \\usepackage{colortbl}.\n")
+	}
+	if len(tables) == 0 {
 		b.WriteString("% No trial was run, so there is no table.\n")
 	}
-	for i, load := range d.loads() {
+	for i, t := range tables {
 		label := "tab_results"
 		if i > 0 {
 			label = fmt.Sprintf("tab_results_%d", i+1)
 		}
-		d.texTable(&b, load, label)
+		t.write(&b, label)
 	}
 	return []byte(b.String())
 }
 
-func (d *digest) texTable(b *strings.Builder, load, label string) {
-	patterns := d.patterns(load)
-	size, space := `\footnotesize`, "4pt"
-	if len(patterns) > 1 {
-		size, space = `\scriptsize`, "1.5pt"
+func (t TeXTable) write(b *strings.Builder, label string) {
+	if t.Size == "" {
+		t.Size, t.Space = `\scriptsize`, "2pt"
 	}
-	fmt.Fprintf(b, "\\begin{table}[h]\n\t\\centering\n\t%s\n\t\\setlength{\\tabcolsep}{%s}\n", size, space)
-	fmt.Fprintf(b, "\\begin{tabular}{|c|l%s|}\n\t\\hline\n", strings.Repeat("rr", len(patterns)+1))
-	fmt.Fprintf(b, "\t\\# & & \\multicolumn{2}{c}{published}")
-	for i, p := range patterns {
-		edge := ""
-		if i == len(patterns)-1 {
-			edge = "|"
-		}
-		fmt.Fprintf(b, " & \\multicolumn{2}{c%s}{%s}", edge, texEscape(patternName(p)))
+	fmt.Fprintf(b, "\\begin{table}[h]\n\t\\centering\n\t%s\n\t\\setlength{\\tabcolsep}{%s}\n\\begin{tabular}{|%s|}\n\t\\hline\n", t.Size, t.Space, t.Align)
+	fmt.Fprintf(b, "\t%s \\\\\n\t\\hline\n", strings.Join(t.Head, " \\\\\n\t"))
+	for _, g := range t.Groups {
+		g.write(b)
 	}
-	fmt.Fprintf(b, " \\\\\n\tConn. & Subject%s \\\\\n\t\\hline\n", strings.Repeat(" & $\\mu$ [\\%] & $\\sigma\\mu^{-1}$", len(patterns)+1))
-	for _, n := range d.texCounts(load) {
-		d.texConnections(b, load, n)
-	}
-	fmt.Fprintf(b, "\\end{tabular}\n\t\\caption{%s}\n\t\\label{%s}\n\\end{table}\n", d.texCaption(load), label)
+	fmt.Fprintf(b, "\\end{tabular}\n\t\\caption{%s}\n\t\\label{%s}\n\\end{table}\n", t.Caption, label)
 }
 
-// texCounts returns the numbers of connections of the run, and those of the published table if the
-// run has corresponding subjects.
-func (d *digest) texCounts(load string) []int {
-	counts := d.connections(load)
-	if d.firstOf(publishedC) != "" || d.firstOf(publishedGo) != "" {
-		for _, row := range published {
-			counts = append(counts, row.connections)
-		}
+// write writes the rows of a group, every other one shaded.
+func (g TeXGroup) write(b *strings.Builder) {
+	lead := "\t"
+	if g.Name != "" {
+		fmt.Fprintf(b, "\t\\multirow{%d}{*}{%s}\n", len(g.Rows), TeXEscape(g.Name))
+		lead = "\t& "
 	}
-	slices.Sort(counts)
-	return slices.Compact(counts)
+	for i, row := range g.Rows {
+		b.WriteString(lead + strings.Join(texCells(row, i%2 == 1), " & ") + " \\\\\n")
+	}
+	b.WriteString("\t\\hline\n")
 }
 
-// texConnections writes the rows of one number of connections: the subjects of the run, and the
-// published pair even where it was not measured.
-func (d *digest) texConnections(b *strings.Builder, load string, connections int) {
-	var rows []string
-	for _, subject := range d.subjects {
-		cells := d.across(load, connections, subject)
-		was, ok := d.publishedFor(subject, connections)
-		if allNil(cells) && !ok {
-			continue
+// texCells escapes cells, and shades them if wanted.
+func texCells(cells []string, shaded bool) []string {
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		if out[i] = TeXEscape(c); shaded {
+			out[i] = `\cellcolor[gray]{0.9}` + out[i]
 		}
-		row := []string{texEscape(subject), "--", "--"}
-		if ok {
-			row[1], row[2] = fixed(was.percent, 2), fixed(was.cv, 3)
-		}
-		for _, c := range cells {
-			row = append(row, texCell(c)...)
-		}
-		rows = append(rows, texRow(row, len(rows)%2 == 1))
-	}
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\t\\multirow{%d}{*}{%d}\n%s\t\\hline\n", len(rows), connections, strings.Join(rows, ""))
-}
-
-func texCell(c *cell) []string {
-	out := []string{"--", "--"}
-	if c == nil {
-		return out
-	}
-	if c.percent.known() {
-		out[0] = fixed(c.percent.mean, 2)
-	}
-	if c.cv.known() {
-		out[1] = fixed(c.cv.mean, 3)
-	}
-	return out
-}
-
-// texRow formats a line of the table, shaded or not.
-func texRow(cells []string, shaded bool) string {
-	if shaded {
-		for i := range cells {
-			cells[i] = `\cellcolor[gray]{0.9}` + cells[i]
-		}
-	}
-	return "\t& " + strings.Join(cells, " & ") + " \\\\\n"
-}
-
-func (d *digest) texCaption(load string) string {
-	return fmt.Sprintf("Mean ($\\mu$) CPU usage in \\%% of one core and its coefficient of variation $\\frac{\\sigma}{\\mu}$ over windows of %s\\,ms, pooled over all trials (%s): "+
-		"as published, and as measured under %s with %s arrivals. Published figures are in the rows with the same concurrency model in the same language; -- means not published, not measured, or too short to tell.",
-		short(d.Plan.WindowMS), d.freedom(load), texEscape(d.describe(load)), texEscape(list(names(d.patterns(load)))))
-}
-
-// freedom formats the degrees of freedom of a table's variations: "12 to 24 degrees of freedom".
-func (d *digest) freedom(load string) string {
-	least, most := math.MaxInt, 0
-	for _, g := range d.groups {
-		for _, c := range g.cells {
-			if g.load == load && c.cv.known() {
-				least, most = min(least, c.spread.DF), max(most, c.spread.DF)
-			}
-		}
-	}
-	if least < most {
-		return fmt.Sprintf("%d to %d degrees of freedom", least, most)
-	}
-	return fmt.Sprintf("%d degrees of freedom", most)
-}
-
-func names(patterns []string) []string {
-	out := make([]string, len(patterns))
-	for i, p := range patterns {
-		out[i] = patternName(p)
 	}
 	return out
 }
 
 var texSpecial = strings.NewReplacer(`\`, `\textbackslash{}`, "{", `\{`, "}", `\}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`,
-	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "µ", `$\mu$`, "–", "--", "×", `$\times$`)
+	"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "µ", `$\mu$`, "–", "--", "×", `$\times$`, "\u00a0", " ")
 
-// texEscape escapes s for LaTeX. Characters beyond ASCII, which old installations do not support,
+// TeXEscape escapes s for LaTeX. Characters beyond ASCII, which old installations do not support,
 // become question marks.
-func texEscape(s string) string {
+func TeXEscape(s string) string {
 	s = texSpecial.Replace(figure.Clean(s))
 	return strings.Map(func(r rune) rune {
 		if r > '~' {

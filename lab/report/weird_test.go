@@ -1,10 +1,9 @@
-package report
+package report_test
 
 import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"testing"
@@ -12,7 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"weir/lab"
 	"weir/lab/compare"
+	"weir/lab/report"
 	"weir/lab/result"
 )
 
@@ -33,8 +34,8 @@ func anyResults(t *rapid.T) *result.Results {
 		Plan: result.Plan{Patterns: []string{"staggered", "together"}, WindowMS: numbers.Draw(t, "window"), Margin: numbers.Draw(t, "margin"),
 			Loads: []result.Load{{Name: "messages", Rate: numbers.Draw(t, "rate"), Size: rapid.Int().Draw(t, "size"), Bits: numbers.Draw(t, "bits")}}},
 		AccountingMethods: []result.AccountingMethod{{Name: "true", Primary: rapid.Bool().Draw(t, "primary")}, {Name: names[0]}}}
-	if rapid.Bool().Draw(t, "requests") {
-		r.Plan.Workload = "files"
+	r.Plan.Workload = rapid.SampledFrom([]string{"sink", "echo", "files", "chat", "stack"}).Draw(t, "workload")
+	if r.Plan.Workload == "files" {
 		r.Plan.Loads = append(anyRequests(t, "messages"), anyRequests(t, "tcpkali")...)
 	}
 	for range rapid.IntRange(0, 12).Draw(t, "trials") {
@@ -44,7 +45,7 @@ func anyResults(t *rapid.T) *result.Results {
 		r.Subjects = append(r.Subjects, result.Subject{Name: n, Paradigm: rapid.SampledFrom([]string{"floor", "event loop", "process per connection"}).Draw(t, "paradigm"),
 			Differs: n, About: n, Elsewhere: rapid.Bool().Draw(t, "elsewhere"), BinaryBytes: rapid.Int64().Draw(t, "bytes")})
 	}
-	r.Comparisons = compare.All(r)
+	r.Comparisons = compare.Kind{}.All(r)
 	others(t, r, names)
 	return r
 }
@@ -97,34 +98,34 @@ func others(t *rapid.T, r *result.Results, names []string) {
 func TestAnyResultsGiveAReport(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := anyResults(t)
-		doc := documentOf(r)
-		page, err := doc.html()
+		kind := lab.ReportKind(r.Plan.Workload)
+		out, err := report.Render(r, kind)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := balanced(page); err != nil {
+		if err := report.Balanced(out.Page); err != nil {
 			t.Fatal(err)
 		}
 		for _, bad := range []string{"<script", "<img", "<b>", "<i>", "NaN", "+Inf", "-Inf"} {
-			if bytes.Contains(page, []byte(bad)) {
+			if bytes.Contains(out.Page, []byte(bad)) {
 				t.Fatalf("got %s in the page", bad)
 			}
 		}
-		for _, f := range doc.figures() {
-			if err := wellFormed(f.SVG()); err != nil {
+		for _, f := range out.Figures {
+			if err := report.WellFormed(f.SVG()); err != nil {
 				t.Fatalf("figure %s: %v", f.Name, err)
 			}
-			if f.Name != slug(f.Name) {
+			if f.Name != report.Slug(f.Name) {
 				t.Fatalf("got the figure name %q, want a file name", f.Name)
 			}
 		}
-		if err := checkTexts(doc.markdown(), tex(r), trialsCSV(r)); err != nil {
+		if err := checkTexts(out.Markdown, out.TeX, out.CSV); err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer
-		Terminal(&out, r, false, rapid.IntRange(-5, 200).Draw(t, "width"))
-		if i := strings.IndexFunc(out.String(), func(c rune) bool { return c < ' ' && c != '\n' }); i >= 0 {
-			t.Fatalf("got a control character at byte %d of %q", i, out.String())
+		var screen bytes.Buffer
+		report.Terminal(&screen, r, kind, false, rapid.IntRange(-5, 200).Draw(t, "width"))
+		if i := strings.IndexFunc(screen.String(), func(c rune) bool { return c < ' ' && c != '\n' }); i >= 0 {
+			t.Fatalf("got a control character at byte %d of %q", i, screen.String())
 		}
 	})
 }
@@ -157,37 +158,16 @@ func checkTexts(markdown, table, trials []byte) error {
 // TestAnyFigureGivesAPDF draws one figure of each case, because PDFs are slow.
 func TestAnyFigureGivesAPDF(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		figures := documentOf(anyResults(t)).figures()
-		if len(figures) == 0 {
+		r := anyResults(t)
+		out, err := report.Render(r, lab.ReportKind(r.Plan.Workload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Figures) == 0 {
 			return
 		}
-		if _, err := rapid.SampledFrom(figures).Draw(t, "figure").PDF(); err != nil {
+		if _, err := rapid.SampledFrom(out.Figures).Draw(t, "figure").PDF(); err != nil {
 			t.Fatal(err)
 		}
 	})
-}
-
-// TestTheAnswerOfAPoorRun checks that the answer of a run says why there is no result: without
-// trials, with one trial, and with only rejected ones.
-func TestTheAnswerOfAPoorRun(t *testing.T) {
-	one := full()
-	one.Trials, one.Comparisons = one.Trials[:1], nil
-	rejected := quick()
-	for i := range rejected.Trials {
-		rejected.Trials[i].Accepted = false
-	}
-	rejected.Comparisons = nil
-	for name, c := range map[string]struct {
-		run  *result.Results
-		want string
-	}{
-		"no trials":    {&result.Results{}, "No trial was run"},
-		"one trial":    {one, "as the only subject"},
-		"all rejected": {rejected, "There is no answer"},
-	} {
-		if got := strings.Join(documentOf(c.run).Answer, " "); !strings.Contains(got, c.want) {
-			t.Errorf("%s: got the answer %q, want %q", name, got, c.want)
-		}
-		Terminal(io.Discard, c.run, true, 80)
-	}
 }

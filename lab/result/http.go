@@ -5,36 +5,6 @@ import (
 	"time"
 )
 
-// HTTP reports whether the messages of the run are HTTP requests. A message of such a run is a
-// complete and correct response.
-func (p Plan) HTTP() bool { return IsHTTP(p.Workload) }
-
-// Unit returns the word that reports use for a message of the run.
-func (p Plan) Unit() string {
-	switch {
-	case p.HTTP():
-		return "request"
-	case p.Chat():
-		return "delivery"
-	case p.Stack():
-		return "operation"
-	}
-	return "message"
-}
-
-// Units returns the plural of Unit.
-func (p Plan) Units() string {
-	if p.Chat() {
-		return "deliveries"
-	}
-	return p.Unit() + "s"
-}
-
-// IsHTTP reports whether the messages of a workload are HTTP requests.
-func IsHTTP(workload string) bool {
-	return workload == "page" || workload == "files" || workload == "proxy"
-}
-
 // Requests holds the settings of a load that only HTTP requests have, for the generator and for the
 // subject.
 type Requests struct {

@@ -29,11 +29,3 @@ func TestSleepsLimitTheRateAndTheTime(t *testing.T) {
 		}
 	}
 }
-
-func TestUnitOfAWorkload(t *testing.T) {
-	for workload, unit := range map[string]string{"sink": "message", "echo": "message", "page": "request", "files": "request", "": "message"} {
-		if got := (Plan{Workload: workload}).Unit(); got != unit {
-			t.Errorf("workload %q: got the unit %q, want %q", workload, got, unit)
-		}
-	}
-}

@@ -1,13 +1,5 @@
 package result
 
-// Stack reports whether the subjects of the run are TCP/IP stacks. The connections of such a run
-// are clients, flows of pings or bulk connections. A message is a successful operation: a ping, a
-// connection, a round trip, or 65,536 bytes of bulk data.
-func (p Plan) Stack() bool { return IsStack(p.Workload) }
-
-// IsStack reports whether the subjects of a workload are TCP/IP stacks.
-func IsStack(workload string) bool { return workload == "stack" }
-
 // The operations on a stack. Its peer performs them. Bulk, connect and rr are also run inside the
 // stack, between two endpoints on its own loopback.
 const (

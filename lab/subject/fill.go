@@ -49,6 +49,15 @@ func replaceAll(words []string, r *strings.Replacer) []string {
 // Command returns the command line of a run, without a shell: its words with placeholders replaced.
 func (s *Subject) Command(p Params) []string { return s.fill(s.RunCmd, p.withDefaults()) }
 
+// Environ returns what the subject adds to the environment of a run, as NAME=value.
+func (s *Subject) Environ(p Params) []string {
+	var all []string
+	for name, value := range s.Env {
+		all = append(all, name+"="+value)
+	}
+	return s.fill(all, p.withDefaults())
+}
+
 // shellWords quotes a command for a shell.
 func shellWords(words []string) string {
 	quoted := make([]string, len(words))

@@ -51,7 +51,7 @@ func parse(data []byte) (*Subject, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	if s.IsStack() && s.Network == "" {
+	if s.Serves(stack) && s.Network == "" {
 		s.Network = "tap"
 	}
 	if p := s.problem(); p != nil {

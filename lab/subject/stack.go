@@ -13,16 +13,13 @@ const stack = "stack"
 // networks are the values of Network.
 var networks = []string{"tap", "tap6", "veth", "veth6"}
 
-// IsStack reports whether the subject is a TCP/IP stack.
-func (s *Subject) IsStack() bool { return s.Serves(stack) }
-
 // HasIPv6 reports whether the subject is a TCP/IP stack that is measured over IPv6.
 func (s *Subject) HasIPv6() bool { return s.Network == "tap6" || s.Network == "veth6" }
 
 // checkStack returns what is wrong with the keys of a TCP/IP stack, or with a server that has such
 // keys.
 func (s *Subject) checkStack() *problem {
-	if !s.IsStack() {
+	if !s.Serves(stack) {
 		switch {
 		case len(s.InsideCmd) > 0:
 			return &problem{"inside", "only a TCP/IP stack (workloads = [\"stack\"]) has an inside"}

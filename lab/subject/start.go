@@ -90,10 +90,7 @@ func (s *Subject) launch(g *sample.Group, p Params, pl Place) (*Process, error) 
 	cmd.Dir = s.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Env = cmd.Environ()
-	for name, value := range s.Env {
-		cmd.Env = append(cmd.Env, name+"="+s.fill([]string{value}, p)[0])
-	}
-	cmd.Env = overlay(cmd.Env, pl.Env)
+	cmd.Env = overlay(append(cmd.Env, s.Environ(p)...), pl.Env)
 	process := &Process{subject: s, group: g, cmd: cmd, addr: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)),
 		stderr: tail.New(stderrKept), done: make(chan struct{})}
 	process.stop = sync.OnceValue(process.stopOnce)

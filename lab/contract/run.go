@@ -1,0 +1,117 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"weir/lab/subject"
+)
+
+// runner runs the checks of one kind at one address with one workload.
+type runner struct {
+	Options
+	subject        *subject.Subject
+	kind           *Kind
+	host, workload string
+	found          []Outcome
+}
+
+// Run runs the contract against a subject that is built, one check after the other, and returns an
+// outcome for each that applies. The kinds are those of the subject's workloads, and may be more.
+// Some checks share a server as long as they pass; an error at its exit counts for the last of
+// them. A server that cannot be started fails once per address and workload. If ctx ends, the
+// current check fails and the others are omitted.
+func Run(ctx context.Context, s *subject.Subject, kinds []Kind, o Options) (all []Outcome) {
+	if o.Hosts == nil {
+		o.Hosts = []string{"127.0.0.1", "::1"}
+	}
+	if s.Network != "" {
+		o.Hosts = []string{"a device of its own"}
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 20 * time.Second
+	}
+	for _, host := range o.Hosts {
+		for _, workload := range s.Workloads {
+			r := &runner{Options: o, subject: s, host: host, workload: workload}
+			r.run(ctx, kinds)
+			all = append(all, r.found...)
+		}
+	}
+	return all
+}
+
+// report adds an outcome.
+func (r *runner) report(o Outcome) {
+	o.Host, o.Workload = r.host, r.workload
+	r.found = append(r.found, o)
+	if r.Each != nil {
+		r.Each(o)
+	}
+}
+
+func (r *runner) run(ctx context.Context, kinds []Kind) {
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return slices.Contains(k.Workloads, r.workload) })
+	if i < 0 {
+		r.report(Outcome{Name: "start", Skipped: fmt.Sprintf("the workload %s has no checks", r.workload)})
+		return
+	}
+	r.kind = &kinds[i]
+	if reason := unavailable(r.subject, r.host); reason != "" {
+		r.report(Outcome{Name: "start", Skipped: reason})
+		return
+	}
+	due := r.kind.due(r.subject, r.Options, r.workload)
+	for len(due) > 0 && ctx.Err() == nil {
+		if reason := due[0].skipReason(r.subject); reason != "" {
+			r.report(Outcome{Name: due[0].Name, Skipped: reason})
+			due = due[1:]
+			continue
+		}
+		round := due[:sharing(due)]
+		made, err := r.try(ctx, round)
+		if errors.As(err, new(startError)) {
+			r.report(Outcome{Name: "start", Err: err})
+			break
+		}
+		for _, c := range round[:made-1] {
+			r.report(Outcome{Name: c.Name})
+		}
+		r.report(Outcome{Name: round[made-1].Name, Err: err})
+		due = due[made:]
+	}
+}
+
+// sharing returns how many of the checks, from the first on, can use one server.
+func sharing(due []Check) int {
+	n := 1
+	for due[0].Shares && n < len(due) && due[n].Shares {
+		n++
+	}
+	return n
+}
+
+// try runs the checks of a round with one server, up to the first that fails, and removes all
+// traces of the server. It returns how many it ran, at least one. The error is the last one's: of
+// the check, or of the server's exit.
+func (r *runner) try(ctx context.Context, round []Check) (made int, err error) {
+	b, err := newBench(ctx, r, round[0])
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if round[0].NoServer {
+		return 1, round[0].Run(b)
+	}
+	err = b.serve(func() (err error) {
+		for ; made < len(round) && err == nil; made++ {
+			b.Output = r.kind.Output
+			err = round[made].Run(b)
+		}
+		return err
+	})
+	return max(made, 1), err
+}

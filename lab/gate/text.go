@@ -1,0 +1,116 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Line returns the outcome in one line.
+func (o *Outcome) Line() string {
+	took := (time.Duration(o.TookS) * time.Second).String()
+	if o.Verdict == Recorded {
+		return fmt.Sprintf("%s: %s in %d blocks and %s; two halves of the same program differ by %.1f %% in a block (standard deviation)", o.Verdict, o.Head, o.Blocks, took, 100*o.noise)
+	}
+	line := o.Verdict + ": "
+	for i, j := range o.judged() {
+		if i > 0 {
+			line += "; "
+		}
+		line += j.sentence(o)
+	}
+	line += fmt.Sprintf(" (margin %s, %d blocks in %s)", percent(o.Margin), o.Blocks, took)
+	if o.Reason != "" {
+		line += ": " + o.Reason
+	}
+	return line
+}
+
+// judged returns the judged metrics, those with the verdict of the gate first.
+func (o *Outcome) judged() []Judgement {
+	judged := slices.DeleteFunc(slices.Clone(o.Metrics), func(j Judgement) bool { return !j.Judged })
+	slices.SortStableFunc(judged, func(a, b Judgement) int { return rank(o, a) - rank(o, b) })
+	return judged
+}
+
+func rank(o *Outcome, j Judgement) int {
+	if j.Verdict == o.Verdict {
+		return 0
+	}
+	return 1
+}
+
+// sentence says what was found of a metric.
+func (j Judgement) sentence(o *Outcome) string {
+	text := fmt.Sprintf("%s %s, %.4g to %.4g %s", j.Title, change(j.Ratio), j.Base, j.Head, j.Unit)
+	if j.Name == MetricBinary {
+		return text
+	}
+	if j.High == 0 {
+		return text + ", no interval yet"
+	}
+	return text + fmt.Sprintf(", %s confidence %s to %s", percent(o.Confidence), change(j.Low), change(j.High))
+}
+
+// change writes a ratio as a difference: "+2.1 %".
+func change(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
+
+// percent writes a share: "2.5 %".
+func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }
+
+// Markdown returns the outcome as a comment for a pull request.
+func (o *Outcome) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### Benchmark: %s\n\n", o.Verdict)
+	if o.Reason != "" {
+		fmt.Fprintf(&b, "Undecided because %s.\n\n", o.Reason)
+	}
+	base := o.Baseline
+	if o.Base != nil {
+		base = o.Base.String()
+	}
+	fmt.Fprintf(&b, "HEAD is %s, BASE is %s. ", code(o.Head.String()), code(base))
+	fmt.Fprintf(&b, "A ratio over 1 is worse; worse than %s is a failure.\n\n", percent(o.Margin))
+	b.WriteString("| metric | BASE | HEAD | ratio | " + percent(o.Confidence) + " interval | verdict |\n| --- | ---: | ---: | ---: | --- | --- |\n")
+	for _, j := range o.Metrics {
+		verdict := j.Verdict
+		if !j.Judged {
+			verdict = "not judged"
+		}
+		fmt.Fprintf(&b, "| %s, %s | %.4g | %.4g | %.3f | %s | %s |\n", j.Title, j.Unit, j.Base, j.Head, j.Ratio, j.range3(), verdict)
+	}
+	fmt.Fprintf(&b, "| A/A control: CPU | | | %.3f | %s | %s |\n\n", o.Control.Ratio, o.Control.range3(), o.Control.Verdict)
+	fmt.Fprintf(&b, "%d of %d blocks, %d trials (%d disturbed), %.0f s; %s with %d connections; %s, %d cores, Linux %s.\n",
+		o.Blocks, o.Planned, o.Trials, o.Disturbed, o.TookS, o.Load.Workload, o.Load.Connections, o.Machine.CPU, o.Machine.Cores, o.Machine.Kernel)
+	for _, w := range o.Warnings {
+		fmt.Fprintf(&b, "\n**Caution:** %s.\n", w)
+	}
+	if o.Command != "" {
+		fmt.Fprintf(&b, "\nRepeat it: %s\n", code(o.Command))
+	}
+	return b.String()
+}
+
+func (j Judgement) range3() string {
+	switch {
+	case j.High == 0:
+		return "none"
+	case j.Name == MetricBinary:
+		return "exact"
+	}
+	return fmt.Sprintf("%.3f to %.3f", j.Low, j.High)
+}
+
+// code quotes text as a Markdown code span, whatever it holds.
+func code(text string) string {
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	text = strings.NewReplacer("\n", " ", "|", `\|`).Replace(text)
+	if len(fence) > 1 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}

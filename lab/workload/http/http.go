@@ -1,0 +1,132 @@
+// Package http is the workload of HTTP requests for the files of a folder, to web servers or to
+// proxies before one.
+//
+// # Limitations
+//
+// All requests of a load are for one path.
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strconv"
+
+	"weir/lab/contract"
+	"weir/lab/internal/certificate"
+	"weir/lab/report"
+	"weir/lab/result"
+	"weir/lab/subject"
+	"weir/lab/workload"
+	"weir/lab/workload/http/httpload"
+)
+
+// The names of the workloads.
+const (
+	Page  = "page"  // one small page
+	Files = "files" // a file of 4 KB
+	Proxy = "proxy" // requests for the files of an upstream behind the subject
+	// requests as the load describes them, for whatever the subject serves
+	Requests = "requests"
+)
+
+// Workload is one of the workloads of requests.
+type Workload struct{}
+
+// Traits implements workload.Workload.
+func (Workload) Traits() workload.Traits {
+	return workload.Traits{GeneratorCores: 1}
+}
+
+// Report implements workload.Workload.
+func (Workload) Report() report.Kind { return Report{} }
+
+// Contract implements workload.Workload.
+func (Workload) Contract() contract.Kind { return Contract }
+
+// Open implements workload.Workload. For files of the lab it makes the folder that subjects serve, a certificate if a
+// load needs one, and starts the upstream behind proxies.
+func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
+	v := &session{Servers: workload.Servers{Site: s}}
+	if s.Workload == Requests {
+		return v, nil
+	}
+	var err error
+	if v.www, err = makeWWW(s.Dir); err != nil {
+		return nil, err
+	}
+	if v.certificate, err = makeCertificate(s, loads); err != nil || s.Workload != Proxy {
+		return v, err
+	}
+	v.upstream, err = startUpstreamProcess(ctx, v.www, s)
+	return v, err
+}
+
+type session struct {
+	workload.Servers
+	www         string // absolute path of the folder that subjects serve
+	certificate certificate.Files
+	upstream    *upstreamProcess // behind proxies; else nil
+}
+
+// Start implements workload.Session.
+func (v *session) Start(ctx context.Context, s *subject.Subject, l workload.Load) (*workload.Running, error) {
+	of := l.(*Load)
+	p := subject.Params{Www: v.www, SleepMS: of.SleepMS, SleepEvery: of.SleepEvery, Filters: of.Filters, Gzip: of.Gzip}
+	if of.TLS {
+		p.Cert, p.Key = v.certificate.Cert, v.certificate.Key
+	}
+	if v.upstream == nil {
+		return v.StartServer(ctx, s, p)
+	}
+	p.Upstream = v.upstream.addr
+	r, err := v.StartServer(ctx, s, p)
+	if err == nil {
+		r.Aside, r.SharedCores = v.upstream.group, true
+	}
+	return r, err
+}
+
+// Args implements workload.Session. Responses are compared with the lab's file, unless the subject
+// serves its own.
+func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []string {
+	of := l.(*Load)
+	args := []string{"http", "--steer", "--connections", strconv.Itoa(c.Connections)}
+	if of.Rate > 0 {
+		args = append(args, "--rate", strconv.FormatFloat(of.Rate*float64(c.Connections), 'f', -1, 64))
+	}
+	if of.Arrivals != "" {
+		args = append(args, "--pattern", of.Arrivals, "--seed", strconv.FormatUint(to.Seed, 10))
+	}
+	if of.NoKeepAlive {
+		args = append(args, "--no-keep-alive")
+	}
+	if of.Gzip {
+		args = append(args, "--accept-encoding", "gzip")
+	}
+	if !to.Elsewhere && v.www != "" {
+		args = append(args, "--expect", filepath.Join(v.www, filepath.FromSlash(of.Path)))
+	}
+	if of.TLS {
+		return append(args, "--ca", v.certificate.Cert, "--key-exchange", keyExchange, "https://"+to.Addr+of.Path)
+	}
+	return append(args, "http://"+to.Addr+of.Path)
+}
+
+// Fill implements workload.Session.
+func (v *session) Fill(t *result.Trial, l workload.Load, m workload.Measured) error {
+	var r httpload.Report
+	if err := json.Unmarshal(m.Report, &r); err != nil {
+		return err
+	}
+	t.HTTP = &result.HTTP{Attempted: r.Offered, Answered: r.Answered, Failed: r.Failed, BodyBytes: r.BodyBytes, LatencyMeanUS: r.LatencyMeanUS, Errors: r.Errors}
+	workload.FillClosed(t)
+	if l.(*Load).TLS && r.TLS != nil {
+		t.FailedBecause = append(t.FailedBecause, tlsFailures(r.TLS)...)
+	}
+	return nil
+}
+
+// Close implements workload.Session.
+func (v *session) Close() error { return errors.Join(v.upstream.close(), v.Servers.Close()) }

@@ -1,0 +1,106 @@
+package http
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"weir/lab/load"
+	"weir/lab/result"
+	"weir/lab/subject"
+	"weir/lab/workload"
+	"weir/lab/workload/stream/streamload"
+)
+
+// Load is the requests offered to a subject. Without a Rate the loop is closed: a connection sends
+// its next request when it has received the answer to the last.
+type Load struct {
+	workload.Common
+	// arrival pattern of requests with a rate: staggered, together or poisson; empty: staggered
+	Arrivals string `toml:"pattern"`
+	// path of the request; empty: "/page.html", "/4k.html" or "/" by the workload
+	Path        string `toml:"path"`
+	NoKeepAlive bool   `toml:"no_keep_alive"` // one connection per request
+	// closed loop only: also report the time that so many requests take, and its lower bound; the
+	// window still ends by time
+	Requests int `toml:"requests"`
+	// milliseconds that every SleepEvery-th request sleeps in the subject
+	SleepMS    int `toml:"sleep_ms"`
+	SleepEvery int `toml:"sleep_every"` // 0: none
+	// components in the subject that pass every request through unchanged
+	Filters int  `toml:"filters"`
+	Gzip    bool `toml:"gzip"` // the subject compresses the responses
+	TLS     bool `toml:"tls"`  // requests by TLS 1.3; only for subjects that take a certificate
+}
+
+// maxRequests bounds Load.Requests.
+const maxRequests = 1_000_000_000
+
+// requestTarget matches the path and the query of a request, filePath the path of a file.
+var (
+	requestTarget = regexp.MustCompile(`^/[!$-;=?-Z_a-z~]*$`)
+	filePath      = regexp.MustCompile(`^/[^ ?#%\\]*$`)
+)
+
+// defaultPaths are the paths of requests by workload.
+var defaultPaths = map[string]string{Page: "/" + pageFile, Files: "/" + textFile, Proxy: "/" + textFile, Requests: "/"}
+
+// Clone implements workload.Load.
+func (l *Load) Clone() workload.Load { c := *l; return &c }
+
+// Pattern implements workload.Load.
+func (l *Load) Pattern() string { return l.LoopPattern(l.Arrivals) }
+
+// Check implements workload.Load.
+func (l *Load) Check(in workload.Context) string {
+	workload.SetDefault(&l.Path, defaultPaths[in.Workload])
+	most := float64(slices.Max(in.Connections))
+	switch {
+	case l.CheckConnections() != "":
+		return l.CheckConnections()
+	case in.Workload == Requests && !requestTarget.MatchString(l.Path):
+		return fmt.Sprintf("the path %q is not the target of a request: write for example /hello?name=me", l.Path)
+	case in.Workload != Requests && !filePath.MatchString(l.Path) || strings.Contains(l.Path, ".."):
+		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
+	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= streamload.MaxRate):
+		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, streamload.MaxRate/most, most)
+	case l.Arrivals != "" && !slices.Contains(load.Patterns, l.Arrivals):
+		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", l.Arrivals)
+	case l.Arrivals != "" && l.Rate == 0:
+		return "a closed loop has no arrival pattern: give a rate with it"
+	case l.Requests < 0 || l.Requests > maxRequests || l.Requests > 0 && l.Rate != 0:
+		return fmt.Sprintf("requests must be from 0 to %d, and are for a closed loop, which has no rate", maxRequests)
+	case l.SleepMS < 0 || l.SleepMS > 60_000 || l.SleepEvery < 0 || (l.SleepMS > 0) != (l.SleepEvery > 0):
+		return "sleep_ms must be from 0 to 60000, and with it sleep_every says which requests sleep"
+	case l.Filters < 0 || l.Filters > 1000:
+		return "filters must be from 0 to 1000"
+	}
+	return ""
+}
+
+// MessageRate implements workload.Load.
+func (l *Load) MessageRate(connections int) float64 {
+	if l.Rate > 0 {
+		return l.Rate * float64(connections)
+	}
+	return math.Min(workload.GuessedRate, l.Recorded().Requests.Ceiling(connections))
+}
+
+// Recorded implements workload.Load.
+func (l *Load) Recorded() result.Load {
+	r := l.Common.Recorded()
+	r.Requests.Path, r.Requests.Pattern, r.Requests.NoKeepAlive, r.Requests.Count = l.Path, l.Arrivals, l.NoKeepAlive, l.Requests
+	r.Requests.SleepMS, r.Requests.SleepEvery, r.Requests.Filters, r.Requests.Gzip, r.Requests.TLS = l.SleepMS, l.SleepEvery, l.Filters, l.Gzip, l.TLS
+	return r
+}
+
+// Meets reports whether a subject can meet the load: requests by TLS need a subject that takes a
+// certificate.
+func (l *Load) Meets(s *subject.Subject, elsewhere bool) bool {
+	return !l.TLS || !elsewhere && s.ServesTLS()
+}
+
+// Needs implements workload.Load.
+func (l *Load) Needs() string { return "subjects with {cert}" }

@@ -1,0 +1,215 @@
+package http
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"weir/lab/report"
+	"weir/lab/report/figure"
+	"weir/lab/report/format"
+	"weir/lab/result"
+)
+
+// nearlyAll is the share of the requests that a subject must answer to keep up with a rate.
+const nearlyAll = 0.99
+
+// sweep returns the groups of requests over the most connections, by rate. Their loads differ only
+// in the rate: those with other arrivals, connections, keep-alive or TLS than the first one are
+// excluded.
+func (d digest) sweep() []*report.Group {
+	var out []*report.Group
+	for _, g := range d.Groups {
+		l := d.LoadOf(g.Load)
+		if g.Pattern != result.Closed && l.Rate > 0 && l.Requests.Filters == 0 && !l.Requests.Gzip && g.Connections == slices.Max(d.ConnectionsOf(g.Load)) && (len(out) == 0 || d.arrivesAlike(out[0], g)) {
+			out = append(out, g)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *report.Group) int { return cmp.Compare(d.attempted(a), d.attempted(b)) })
+	return out
+}
+
+// arrivesAlike reports whether the requests of two groups arrive in the same pattern and use
+// connections in the same way.
+func (d digest) arrivesAlike(a, b *report.Group) bool {
+	p, q := d.LoadOf(a.Load).Requests, d.LoadOf(b.Load).Requests
+	return a.Pattern == b.Pattern && a.Connections == b.Connections && p.NoKeepAlive == q.NoKeepAlive && p.TLS == q.TLS
+}
+
+// sweepSection has the paper's figures 4 and 5, and the cost of the responses.
+func (d digest) sweepSection() report.Section {
+	s := report.Section{ID: "attempted", Title: "Attempted against successful requests",
+		How: "Requests were due at a constant rate (open loop). A successful request has a complete and correct response in the window, before the client's timeout. A server that keeps up stays on the dashed line. Latency counts from the time at which a request was due. Both scales of the first figure are logarithmic."}
+	groups := d.sweep()
+	if len(groups) == 0 {
+		return s
+	}
+	s.Blocks = append(s.Blocks, report.Paragraph("%s", d.heldSentence(groups)))
+	if slices.ContainsFunc(d.Subjects, func(s result.Subject) bool { return s.Paradigm == "process network" }) {
+		s.Blocks = append(s.Blocks, report.Paragraph("%s", publishedPipes))
+	}
+	if len(groups) > 1 {
+		s.Blocks = append(s.Blocks, report.Block{Figures: d.sweepFigures(groups)})
+	}
+	for _, t := range d.sweepTables(groups) {
+		if len(t.Rows) > 0 {
+			s.Blocks = append(s.Blocks, report.Block{Table: t})
+		}
+	}
+	if !slices.ContainsFunc(groups, func(g *report.Group) bool {
+		return slices.ContainsFunc(g.Cells, func(c *report.Cell) bool { return failedShare(c) > 0 })
+	}) {
+		s.Blocks = append(s.Blocks, report.Paragraph("No request failed at any of these rates."))
+	}
+	return s
+}
+
+// sweepTables returns the tables of the sweep; some may be empty.
+func (d digest) sweepTables(groups []*report.Group) []*report.Table {
+	return []*report.Table{
+		d.acrossRates(groups, "Answered of the attempted requests", func(c *report.Cell) string { return format.Percent(answered(c)) }),
+		d.acrossRates(groups, "CPU, µs per answered request", func(c *report.Cell) string { return format.Sig(c.PerMessage.Mean) }),
+		d.acrossRates(groups, "Time to the answer, p50 / p99, ms", func(c *report.Cell) string {
+			return format.Sig(c.Millis(report.P50)) + " / " + format.Sig(c.Millis(report.P99))
+		}),
+		d.acrossRates(groups, "Errors, including the warm-ups", errorKinds),
+	}
+}
+
+// acrossRates is a table of the subjects by attempted rate, without rows that have no value.
+func (d digest) acrossRates(groups []*report.Group, caption string, say func(*report.Cell) string) *report.Table {
+	t := &report.Table{Caption: caption, Align: "l", Head: []string{"Subject"}}
+	for _, g := range groups {
+		t.Head, t.Align = append(t.Head, format.Short(d.attempted(g))+"/s"), t.Align+"r"
+	}
+	for _, subject := range d.Names {
+		row, says := []string{subject}, false
+		for _, g := range groups {
+			cell := format.Absent
+			if c := g.Cell(subject); c != nil && len(c.Trials) > 0 {
+				cell = cmp.Or(say(c), format.Absent)
+			}
+			row, says = append(row, cell), says || cell != format.Absent
+		}
+		if says {
+			t.Add(row...)
+		}
+	}
+	return t
+}
+
+// highestRateHeld returns the highest rate up to which a subject answered nearly all requests (0:
+// none), and whether it failed at a higher one.
+func (d digest) highestRateHeld(groups []*report.Group, subject string) (rate float64, gaveOut bool) {
+	for _, g := range groups {
+		c := g.Cell(subject)
+		if c == nil || len(c.Trials) == 0 {
+			continue
+		}
+		if !(answered(c) >= nearlyAll) {
+			return rate, true
+		}
+		rate = d.attempted(g)
+	}
+	return rate, false
+}
+
+// heldSentence states the rate up to which each subject kept up.
+func (d digest) heldSentence(groups []*report.Group) string {
+	gave, rest := map[float64][]string{}, map[float64][]string{}
+	all := 0
+	for _, subject := range d.Names {
+		if !slices.ContainsFunc(groups, func(g *report.Group) bool { c := g.Cell(subject); return c != nil && len(c.Trials) > 0 }) {
+			continue
+		}
+		all++
+		into := rest
+		rate, gaveOut := d.highestRateHeld(groups, subject)
+		if gaveOut {
+			into = gave
+		}
+		into[rate] = append(into[rate], subject)
+	}
+	if all == 0 {
+		return "No trial at these rates was accepted."
+	}
+	var said []string
+	for _, rate := range sortedKeys(gave) {
+		what := "not even at the lowest rate"
+		if rate > 0 {
+			what = "up to " + format.Short(rate) + "/s"
+		}
+		said = append(said, "by "+someOf(gave[rate], all)+" "+what)
+	}
+	for _, rate := range sortedKeys(rest) {
+		said = append(said, "by "+someOf(rest[rate], all)+" up to "+format.Short(rate)+"/s, the highest rate tried")
+	}
+	return fmt.Sprintf("%s of the requests were answered %s.", percentWhole(nearlyAll), strings.Join(said, "; "))
+}
+
+// someOf lists up to three of all servers by name.
+func someOf(names []string, all int) string {
+	switch n := len(names); {
+	case n > 3 && n == all:
+		return fmt.Sprintf("all %d servers", n)
+	case n > 3:
+		return fmt.Sprintf("%d servers (%s and others)", n, names[0])
+	}
+	return format.List(names)
+}
+
+func sortedKeys(m map[float64][]string) []float64 {
+	var keys []float64
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func percentWhole(v float64) string { return format.Short(100*v) + " %" }
+
+func (d digest) sweepFigures(groups []*report.Group) []*figure.Figure {
+	var rates []float64
+	for _, g := range groups {
+		rates = append(rates, d.attempted(g))
+	}
+	x := figure.Axis{Label: "attempted requests/s", Log: true, At: rates}
+	single := func(v float64) report.Estimate {
+		return report.Estimate{Mean: v, Low: math.NaN(), High: math.NaN(), N: 1}
+	}
+	figures := []*figure.Figure{
+		d.overRates(groups, "attempted", "Successful against attempted requests", x, figure.Axis{Label: "successful requests/s", Log: true}, (*report.Cell).Rate, rates),
+		d.overRates(groups, "attempted-errors", "Failed requests", x, figure.Axis{Label: "% of the attempted", Zero: true}, func(c *report.Cell) report.Estimate { return single(100 * failedShare(c)) }, nil),
+		d.overRates(groups, "attempted-p99", "99th percentile of the time to the answer", x, figure.Axis{Label: "p99, ms", Log: true}, func(c *report.Cell) report.Estimate { return single(c.Millis(report.P99)) }, nil),
+		d.overRates(groups, "attempted-cpu", "CPU per answered request", x, figure.Axis{Label: "CPU, µs per request", Zero: true}, func(c *report.Cell) report.Estimate { return c.PerMessage }, nil),
+	}
+	return figures
+}
+
+// overRates draws a figure of every subject against the attempted rate, with a dashed diagonal if
+// one is given.
+func (d digest) overRates(groups []*report.Group, name, title string, x, y figure.Axis, of func(*report.Cell) report.Estimate, diagonal []float64) *figure.Figure {
+	c := figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: x, Y: y}
+	if len(diagonal) > 0 {
+		all := figure.Curve{Name: "all answered", Quiet: true}
+		for _, r := range diagonal {
+			all.Points = append(all.Points, figure.XY{X: r, Y: r})
+		}
+		c.Curves = append(c.Curves, all)
+	}
+	for i, subject := range d.Names {
+		curve := figure.Curve{Name: subject, Style: i}
+		for _, g := range groups {
+			if x := g.Cell(subject); x != nil && len(x.Trials) > 0 {
+				e := of(x)
+				curve.Points = append(curve.Points, figure.XY{X: d.attempted(g), Y: e.Mean,
+					Hover: fmt.Sprintf("%s, %s attempted/s: %s, %s answered", subject, format.Short(d.attempted(g)), e, format.Percent(answered(x)))})
+			}
+		}
+		c.Curves = append(c.Curves, curve)
+	}
+	return c.Draw()
+}

@@ -1,0 +1,144 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"weir/lab/load"
+	"weir/lab/result"
+	"weir/lab/subject"
+)
+
+// Common holds the settings that all loads have.
+type Common struct {
+	Name string `toml:"name"`
+	// messages a second per connection; 0: a closed loop, or none where the load has no rate
+	Rate float64 `toml:"rate"`
+	// replaces the experiment's connections; empty: those
+	Connections []int    `toml:"connections"`
+	Subjects    []string `toml:"subjects"` // the experiment's subjects that meet this load; empty: all
+	// limit on the blocks in each of its cells; 0: as many as the other loads
+	Blocks   int      `toml:"blocks"`
+	Duration Duration `toml:"duration"` // length of its measured windows; 0: the experiment's
+	Cold     bool     `toml:"cold"`     // measure from the first message on, without warm-up
+}
+
+// Shared returns the settings that all loads have, to be read and changed.
+func (c *Common) Shared() *Common { return c }
+
+// Recorded returns the part of a load in the results that all loads have.
+func (c *Common) Recorded() result.Load {
+	return result.Load{Name: c.Name, Rate: c.Rate, Requests: result.Requests{Cold: c.Cold, DurationS: time.Duration(c.Duration).Seconds()}}
+}
+
+// LoopPattern returns how messages arrive: in a closed loop without a rate, otherwise in the given
+// pattern, or staggered where that is empty.
+func (c *Common) LoopPattern(pattern string) string {
+	if c.Rate == 0 {
+		return result.Closed
+	}
+	return cmp.Or(pattern, load.Staggered)
+}
+
+// CheckConnections returns what is wrong with the load's own connections; empty if they are valid.
+func (c *Common) CheckConnections() string {
+	switch {
+	case Duplicate("connections", c.Connections) != "":
+		return Duplicate("connections", c.Connections)
+	case slices.ContainsFunc(c.Connections, func(n int) bool { return n < 1 || n > load.MaxConnections }):
+		return fmt.Sprintf("connections must be numbers from 1 to %d", load.MaxConnections)
+	}
+	return ""
+}
+
+// WarmUp implements Load for loads that warm up until they are steady.
+func (c *Common) WarmUp() time.Duration { return 0 }
+
+// Alone implements Load: it reports whether the subject measures itself, which it does not.
+func (c *Common) Alone() bool { return false }
+
+// Meets implements Load: it reports whether a subject can meet the load, which every subject can.
+func (c *Common) Meets(*subject.Subject, bool) bool { return true }
+
+// Needs implements Load for loads that every subject can meet.
+func (c *Common) Needs() string { return "" }
+
+// A Load is the work offered to a subject: one [[load]] of an experiment. Its type is the
+// workload's own, and decodes from TOML and JSON.
+type Load interface {
+	// Shared returns the settings that all loads have, to be read and changed.
+	Shared() *Common
+	// Clone returns a copy whose settings can be changed.
+	Clone() Load
+	// Check sets defaults, and returns what is wrong with the load; empty if it is valid.
+	Check(c Context) string
+	// Pattern returns the arrival pattern; empty where the experiment chooses it.
+	Pattern() string
+	// MessageRate returns about how many messages a second the load makes over the connections.
+	MessageRate(connections int) float64
+	// Recorded returns the load as the results record it.
+	Recorded() result.Load
+
+	// WarmUp returns how long the load runs before the measured window; 0: until the subject's CPU
+	// per message is steady.
+	WarmUp() time.Duration
+	// Alone reports whether the subject measures itself, without a generator.
+	Alone() bool
+	// Meets reports whether a subject can meet the load. It may run elsewhere, so that the lab does
+	// not start it.
+	Meets(s *subject.Subject, elsewhere bool) bool
+	// Needs returns the phrase for the subjects that can meet the load: "subjects with {cert}".
+	Needs() string
+}
+
+// Context is what a load needs to know of its experiment to be checked.
+type Context struct {
+	Workload    string   // the name of the workload
+	Connections []int    // the numbers of connections of the load's cells
+	Patterns    []string // the experiment's arrival patterns, where these do not depend on the load
+	Capacity    bool     // the experiment searches for the capacity of its subjects
+}
+
+// Cell is one combination of load, number of connections and arrival pattern that subjects meet.
+type Cell struct {
+	Load        string // its name
+	Connections int
+	Pattern     string
+}
+
+// GuessedRate is the assumed rate of a closed loop per second, used to estimate the duration of a
+// run before anything has been measured.
+const GuessedRate = 5000
+
+// Duration is a time.Duration that reads Go's notation ("1.5s") from a file.
+type Duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	*d = Duration(v)
+	return err
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// Duplicate describes a value that a setting lists twice; it is empty if there is none.
+func Duplicate[T comparable](setting string, values []T) string {
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			return fmt.Sprintf("%s: %v is given twice", setting, v)
+		}
+	}
+	return ""
+}
+
+// SetDefault sets v to value if it is zero.
+func SetDefault[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}

@@ -1,0 +1,31 @@
+package stack
+
+import (
+	"flag"
+	"io"
+	"testing"
+
+	"weir/lab/report"
+	"weir/lab/report/reporttest"
+	"weir/lab/result"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// reporter writes reports of this kind.
+var reporter = reporttest.Reporter{
+	Write: func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
+	Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
+		report.Terminal(w, r, Report{}, colour, width)
+	},
+}
+
+func TestReportOfOperations(t *testing.T) {
+	reporter.Golden(t, "../../report/testdata/stack", stackRun())
+}
+
+func TestAnswersAreShort(t *testing.T) {
+	for name, r := range map[string]*result.Results{"stack": stackRun()} {
+		reporttest.CheckSentences(t, name, Report{}.Answer(report.NewDigest(r, Report{})).Sentences, 3)
+	}
+}

@@ -1,0 +1,55 @@
+package stream
+
+import (
+	"weir/lab/contract"
+	"weir/lab/subject"
+)
+
+// Contract is the contract of servers of byte streams, the workloads sink and echo.
+//
+// Every byte that a client sends is output once and in order (on standard output for sink, on the
+// connection for echo), however the messages are cut into writes. A half-close, a reset, a slow or
+// a waiting connection does not affect other connections. SIGTERM loses no data that had arrived
+// and leaves no process behind.
+//
+// The proof is in the bytes. The high half of each byte is the number of its connection, of which
+// there are sixteen. The low half follows a fixed sequence that never repeats within a check. Bytes
+// that are lost, doubled, reordered, changed or on the wrong connection are therefore detected at
+// the first of them, and the error says which fault it was and where.
+var Contract = contract.Kind{
+	Workloads: []string{"sink", "echo"},
+	OwnFlags:  []string{"--listen {addr}", "--workload {workload}"},
+	Checks: []contract.Check{
+		{Name: "integrity", Run: judged(integrity)},
+		{Name: "half-close", Run: judged(halfClose)},
+		{Name: "single bytes", Run: judged(singleBytes)},
+		{Name: "reset", Run: judged(reset)},
+		{Name: "200 connections", Run: judged(manyConnections)},
+		{Name: "slow reader", Workload: "echo", Run: judged(slowReader)},
+		{Name: "work", Needs: "{work_us}", Full: true, Params: subject.Params{Size: 100, WorkUS: workUS}, Run: judged(work)},
+		{Name: "waiting", Needs: "{wait_ms}", Full: true, Params: subject.Params{Size: 100, WaitMS: waitMS}, Run: judged(waiting)},
+		{Name: "SIGTERM while busy", Full: true, Params: subject.Params{Size: 1000, WorkUS: 200}, Run: judged(terminate)},
+		{Name: "SIGTERM while waiting", Needs: "{wait_ms}", Full: true, Params: subject.Params{Size: 2000, WaitMS: 5000}, Run: judged(terminate)},
+		{Name: "SIGINT", Full: true, Own: true, Run: judged(interrupt)},
+		contract.BadFlags,
+		contract.PortInUse,
+	},
+}
+
+// bench is one server of streams under a check.
+type bench struct{ *contract.Bench }
+
+// echoes reports whether the server echoes its input, instead of printing it.
+func (b *bench) echoes() bool { return b.Params.Workload == "echo" }
+
+// verify judges the server's standard output after its exit.
+type verify func(output []byte) error
+
+// judged converts a check that returns how the output is judged.
+func judged(run func(*bench) (verify, error)) func(*contract.Bench) error {
+	return func(b *contract.Bench) error {
+		judge, err := run(&bench{b})
+		b.Output = judge
+		return err
+	}
+}

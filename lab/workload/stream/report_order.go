@@ -1,0 +1,134 @@
+package stream
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/lab/report"
+	"weir/lab/report/figure"
+	"weir/lab/report/format"
+	"weir/lab/result"
+)
+
+// orderSection shows the CPU of all subjects, and how their order changes with the arrival pattern.
+func (d digest) orderSection() report.Section {
+	s := report.Section{ID: "order", Title: "CPU per " + d.Unit() + " of every subject",
+		How: "Generator and Machine are the CPU of the load generator and of the whole machine per message, in the same trials. " + d.Correction(result.MetricCPU)}
+	var figs []*figure.Figure
+	var said []string
+	var orders []report.Block
+	for _, load := range d.Loads() {
+		for _, n := range d.ConnectionsOf(load) {
+			if groups := d.GroupsAt(load, n); len(groups) > 1 {
+				figs = append(figs, d.slope(load, n, groups))
+				said = append(said, d.reversals(groups)...)
+				orders = append(orders, report.Block{Table: d.orderTable(groups)})
+			}
+		}
+	}
+	if len(figs) > 0 {
+		s.Title = "How the order changes with the arrival pattern"
+		s.How = "If two lines cross, the order of two subjects depends on the arrival pattern; sizes and rates of the messages are the same. " + s.How
+		s.Blocks = []report.Block{{Figures: figs}, d.reversalBlock(said)}
+	}
+	s.Blocks = append(s.Blocks, d.PerGroupTable(d.RankTable)...)
+	if len(orders) > 0 {
+		s.Blocks = append(s.Blocks, report.Block{Fold: "The order in brief", Inside: orders})
+	}
+	return s
+}
+
+// orderTable lists the subjects under each arrival pattern by their means.
+func (d digest) orderTable(groups []*report.Group) *report.Table {
+	t := &report.Table{Caption: fmt.Sprintf("Order at %s: mean CPU per message, µs", format.Connections(groups[0].Connections)), Align: "r", Head: []string{"Place"}}
+	if len(d.Loads()) > 1 {
+		t.Caption += ", load " + groups[0].Load
+	}
+	places := 0
+	for _, g := range groups {
+		t.Head, t.Align = append(t.Head, format.Upper(format.Pattern(g.Pattern))), t.Align+"l"
+		places = max(places, len(g.Cells))
+	}
+	for i := range places {
+		row := []string{format.Count(i + 1)}
+		for _, g := range groups {
+			if i < len(g.Cells) && g.Cells[i].PerMessage.Known() {
+				row = append(row, g.Cells[i].Subject+" "+format.Sig(g.Cells[i].PerMessage.Mean))
+			} else {
+				row = append(row, format.Absent)
+			}
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+// slope draws the CPU of every subject under each arrival pattern, connected by lines.
+func (d digest) slope(load string, connections int, groups []*report.Group) *figure.Figure {
+	c := figure.Lines{Name: fmt.Sprintf("order-%s-%d", load, connections), Title: "CPU per message by arrival pattern, " + format.Connections(connections),
+		Desc: "One line for each subject. Where lines cross, the order depends on the arrival pattern.",
+		X:    figure.Axis{Label: "arrivals"}, Y: figure.Axis{Label: "CPU, µs per message", Zero: true}}
+	if len(d.Loads()) > 1 {
+		c.Title += ", load " + load
+	}
+	curves := map[string]*figure.Curve{}
+	for i, g := range groups {
+		c.X.At = append(c.X.At, float64(i))
+		c.X.Names = append(c.X.Names, format.Pattern(g.Pattern))
+		for _, cell := range g.Cells {
+			if curves[cell.Subject] == nil {
+				curves[cell.Subject] = &figure.Curve{Name: cell.Subject, Style: cell.Index}
+			}
+			e := cell.PerMessage
+			curves[cell.Subject].Points = append(curves[cell.Subject].Points, figure.XY{X: float64(i), Y: e.Mean, Low: e.Low, High: e.High,
+				Hover: fmt.Sprintf("%s, %s: %s µs", cell.Subject, format.Pattern(g.Pattern), e)})
+		}
+	}
+	for _, s := range d.Names {
+		if curves[s] != nil {
+			c.Curves = append(c.Curves, *curves[s])
+		}
+	}
+	return c.Draw()
+}
+
+// reversals describes the pairs of subjects whose order is opposite under two arrival patterns,
+// with significant differences under both.
+func (d digest) reversals(groups []*report.Group) []string {
+	var out []string
+	for i, a := range d.Names {
+		for _, b := range d.Names[i+1:] {
+			if less, more := d.sides(groups, a, b); len(less) > 0 && len(more) > 0 {
+				out = append(out, fmt.Sprintf("%s: %s used less than %s %s, and more %s",
+					format.Connections(groups[0].Connections), a, b, strings.Join(less, " and "), strings.Join(more, " and ")))
+			}
+		}
+	}
+	return out
+}
+
+// sides returns the arrival patterns under which a used significantly less CPU than b, and more.
+func (d digest) sides(groups []*report.Group, a, b string) (less, more []string) {
+	for _, g := range groups {
+		v, ok := d.Versus(result.MetricCPU, g, a, b)
+		if !ok || v.Verdict != result.Different {
+			continue
+		}
+		said := fmt.Sprintf("%s (%s)", format.Arrivals(g.Pattern), format.Times(v.Ratio))
+		if v.Ratio < 1 {
+			less = append(less, said)
+		} else {
+			more = append(more, said)
+		}
+	}
+	return less, more
+}
+
+// reversalBlock lists the pairs whose order depends on the arrival pattern.
+func (d digest) reversalBlock(said []string) report.Block {
+	if len(said) == 0 {
+		return report.Paragraph("No pair of subjects has a significantly different order under two arrival patterns.")
+	}
+	return report.Block{Fold: fmt.Sprintf("The order of %s of subjects depends on the arrival pattern (ratios of CPU per message in brackets)", format.Plural(len(said), "pair", "pairs")),
+		Inside: []report.Block{report.Paragraph("Both differences of a pair are significant."), {Items: said}}}
+}
