@@ -71,8 +71,8 @@ func (c Criterion) verdict(rate float64, r *Report) string {
 	return ""
 }
 
-// fellBehind reports whether more messages were under way at the end of the window than a latency of
-// the limit explains (Little's law).
+// fellBehind reports whether more messages were under way at the end of the window than a latency
+// of the limit explains (Little's law).
 func (c Criterion) fellBehind(r *Report) bool {
 	return float64(r.Offered-r.Messages-r.Failed) > maxBacklog*float64(r.Offered)+r.OfferedRate*c.Limit.Seconds()
 }

@@ -94,7 +94,7 @@ func (p *pinger) Begun() {
 	p.Order = pings.Order()
 }
 
-// Work counts pings as lost. It reports whether there is more to do, which is never so.
+// Work counts pings as lost. It reports whether there is more to do: never.
 func (p *pinger) Work(now int64) bool {
 	p.Check(now)
 	return false
