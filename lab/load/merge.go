@@ -20,7 +20,7 @@ var distributions = map[string]func(*Report) *result.Percentiles{
 // messages. The window is the longest, and started with the earliest.
 func Merge(reports ...Report) (Report, error) {
 	all := Report{Errors: map[string]int64{}}
-	achieved := 0.0
+	achieved, latencies := 0.0, 0.0
 	for i, r := range reports {
 		all.OfferedRate += r.OfferedRate
 		all.MessageRate += r.MessageRate
@@ -28,6 +28,7 @@ func Merge(reports ...Report) (Report, error) {
 			&all.Behind: r.Behind, &all.WarmMessages: r.WarmMessages, &all.CPUNS: r.CPUNS, &all.RunQueueNS: r.RunQueueNS} {
 			*sum += n
 		}
+		latencies += r.LatencyMeanUS * float64(r.Answered)
 		achieved += r.AchievedRatio * float64(r.Offered)
 		for kind, n := range r.Errors {
 			all.Errors[kind] += n
@@ -46,6 +47,9 @@ func Merge(reports ...Report) (Report, error) {
 	}
 	if all.Details = all.Details[:min(len(all.Details), tally.DetailsKept)]; all.Offered > 0 {
 		all.AchievedRatio = achieved / float64(all.Offered)
+	}
+	if all.Answered > 0 {
+		all.LatencyMeanUS = latencies / float64(all.Answered)
 	}
 	return all, all.mergeHistograms(reports)
 }

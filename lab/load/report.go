@@ -28,7 +28,8 @@ type Report struct {
 	// actual minus due time of sending, of messages whose connection was free
 	LatenessUS result.Percentiles `json:"lateness_us"`
 	// of Answered: from the due time (closed loop: from the start) to the last byte of the answer
-	LatencyUS result.Percentiles `json:"latency_us"`
+	LatencyUS     result.Percentiles `json:"latency_us"`
+	LatencyMeanUS float64            `json:"latency_mean_us,omitzero"` // of the same times
 	// between consecutive messages of a connection
 	GapUS result.Percentiles `json:"gap_us,omitzero"`
 	// together: from the first message of a burst to its last

@@ -151,7 +151,7 @@ func (a *Account) Length() int64 { return a.To - a.From }
 // Report returns what all reports share. It must be called after Run.
 func (s *State) Report() load.Report {
 	r := load.Report{Offered: s.Offered, Answered: s.Answered, Failed: s.FailedIn, Messages: s.Messages, Bytes: s.Bytes, Behind: s.Behind, WarmMessages: s.WarmMessages,
-		LatenessUS: s.Lateness.Percentiles(), LatencyUS: s.Latency.Percentiles(),
+		LatenessUS: s.Lateness.Percentiles(), LatencyUS: s.Latency.Percentiles(), LatencyMeanUS: s.Latency.MeanUS(),
 		Errors: map[string]int64{}, Details: s.Failures.Details, Interrupt: s.EndedEarly,
 		CPUNS: s.cpuTo - s.cpuFrom, RunQueueNS: s.queueTo - s.queueFrom, WindowNS: s.Length(), StartedNS: s.From}
 	maps.Copy(r.Errors, s.Failures.Kinds)
