@@ -1,6 +1,7 @@
 package oneloop
 
 import (
+	"errors"
 	"maps"
 	"sync/atomic"
 	"time"
@@ -21,12 +22,10 @@ const (
 // most loads do not need.
 type State struct {
 	// Immutable.
-	Clock   raw.Clock
-	Window  *tally.Window
-	Steered bool // the window is set by commands
-	// the report has the distributions as histograms
-	Histograms bool
-	Delay      int64 // ns; from the last connection to the first message
+	Setup
+	Clock  raw.Clock
+	Window *tally.Window
+	Delay  int64 // ns; from the last connection to the first message
 	// how long connections may take before the load, without progress
 	ConnectLimit time.Duration
 
@@ -59,6 +58,7 @@ type State struct {
 	MinSleep     int64          // ns; the minimum time between two wake-ups for messages
 	IsOver       bool           // the window is over
 	ReadyOnes    int            // connections that are ready for the load
+	loud         func()         // undoes raw.QuietRuntime
 	nextCheck    int64          // ns; time of the next Loop.Check
 	lastDispatch int64          // ns; when messages were sent last
 }
@@ -79,16 +79,33 @@ type Counts struct {
 	EndedEarly bool
 }
 
-// NewState returns the state of a loop that has not started. Its owner must close its Poll after
-// Run.
-func NewState(steered bool) (*State, error) {
+// Setup is what a load needs of this process.
+type Setup struct {
+	Steered    bool  // the window is set by commands
+	CPUs       []int // the cores of every thread; empty: unchanged
+	Files      int   // open files, beside those that every program has
+	Histograms bool  // the report has the distributions as histograms
+}
+
+// NewState prepares this process and returns the state of a loop that has not started. Its owner
+// must call End after Run.
+func NewState(setup Setup) (*State, error) {
+	if err := errors.Join(raw.BindCPUs(setup.CPUs), raw.RaiseFileLimit(setup.Files)); err != nil {
+		return nil, err
+	}
 	poll, err := NewPoll()
 	if err != nil {
 		return nil, err
 	}
-	return &State{Clock: raw.NewClock(raw.Monotonic), Window: tally.NewWindow(), Steered: steered, Delay: int64(20e6), ConnectLimit: raw.DialTimeout, Poll: poll,
-		Ready: make(chan struct{}), Over: make(chan struct{}), Ended: make(chan struct{}),
+	return &State{Setup: setup, Clock: raw.NewClock(raw.Monotonic), Window: tally.NewWindow(), Delay: int64(20e6), ConnectLimit: raw.DialTimeout, Poll: poll,
+		loud: raw.QuietRuntime(), Ready: make(chan struct{}), Over: make(chan struct{}), Ended: make(chan struct{}),
 		Counts: Counts{Lateness: tally.NewDistribution(), Latency: tally.NewDistribution()}}, nil
+}
+
+// End releases the descriptors, and restores the runtime's settings.
+func (s *State) End() {
+	s.Poll.Close()
+	s.loud()
 }
 
 // Begin sets the due time of the first message and, if the run is not steered, the window: it
