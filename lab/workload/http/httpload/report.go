@@ -20,15 +20,14 @@ type Report struct {
 	KeepAlive   bool    `json:"keep_alive"`
 	TimeoutNS   int64   `json:"timeout_ns"`
 	load.Report
-	Attempted int64 `json:"attempted"` // requests started
+	Described int   `json:"described,omitzero"` // described requests; 0: a plain GET
+	Attempted int64 `json:"attempted"`          // requests started
 	// requests not complete at the end of a run that was ended early
 	Unfinished int64 `json:"unfinished"`
 	BodyBytes  int64 `json:"body_bytes"` // of Messages, as transferred
 	Encoded    int64 `json:"encoded"`    // Messages with a body in gzip
 	Opened     int64 `json:"opened"`     // connections of the whole run
 
-	// mean of the latencies of LatencyUS
-	LatencyMeanUS float64 `json:"latency_mean_us"`
 	// open loop: the latencies of LatencyUS in the figures of ab
 	DueUS Times `json:"due_us,omitzero"`
 	// of TCP connections opened in the window or before the first request
