@@ -18,7 +18,7 @@ import (
 type Reporter struct {
 	Write    func(dir string, r *result.Results) error
 	Terminal func(w io.Writer, r *result.Results, colour bool, width int)
-	Update   *bool // points to whether the golden files are written in place of being compared
+	Update   *bool // whether the golden files are written in place of being compared
 }
 
 // Golden compares the report of r with the golden files of the given path: the Markdown, the tables

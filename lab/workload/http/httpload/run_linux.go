@@ -2,11 +2,9 @@ package httpload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
 
@@ -22,23 +20,19 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
 	}
-	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections)); err != nil {
-		return Report{}, err
-	}
 	tlsConfig := c.tlsConfig()
-	server, secured, want, err := probeServer(ctx, c, tlsConfig)
+	requests := c.prepare()
+	server, secured, err := probeServer(ctx, c, tlsConfig, requests)
 	if err != nil {
 		return Report{}, err
 	}
-	defer raw.QuietRuntime()()
-	s, err := oneloop.NewState(ev.Commands != nil)
+	s, err := oneloop.NewState(oneloop.Setup{Steered: ev.Commands != nil, CPUs: c.CPUs, Files: c.Connections, Histograms: c.Histograms})
 	if err != nil {
 		return Report{}, err
 	}
-	defer s.Poll.Close()
-	s.Histograms = c.Histograms
+	defer s.End()
 	s.Server = server
-	l := newLoop(c, s, tlsConfig, want)
+	l := newLoop(c, s, tlsConfig, requests)
 	defer l.close()
 	before := c.Connections
 	if c.Close {
@@ -53,7 +47,7 @@ func (l *loop) report(secured *TLSReport) Report {
 	if !l.open {
 		l.Offered, l.Answered, l.Latency = l.attempted, l.Messages, l.totals
 	}
-	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
+	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), TimeoutNS: int64(l.timeout()),
 		Report: l.State.Report(), Attempted: l.attempted, Unfinished: l.unfinished(), BodyBytes: l.bodyBytes, Encoded: l.encoded, Opened: l.opened,
 		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
 	if l.open {
