@@ -30,7 +30,7 @@ type Config struct {
 	// requests per second over all connections (open loop); 0: closed loop
 	Rate float64
 	// of the open loop: load.Staggered, load.Together or load.Poisson; empty: load.Staggered
-	Pattern  string
+	Pattern string
 	// of load.Poisson and of Mix: the same seed has the same due times and order
 	Seed     uint64
 	Requests int64         // number of requests after which a closed loop ends; 0: no limit
