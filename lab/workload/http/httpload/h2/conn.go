@@ -154,7 +154,8 @@ func (c *Conn) writeHead(id uint32, list []hpack.HeaderField, ends bool) {
 	}
 }
 
-// pump writes pieces of bodies, in turn, as far as the windows allow and the output is not too long.
+// pump writes pieces of bodies, in turn, as far as the windows allow and the output is not too
+// long.
 func (c *Conn) pump() {
 	for progress := true; progress && len(c.pending) > 0; {
 		progress = false

@@ -172,7 +172,7 @@ func (c *Conn) windowUpdate(f *http2.WindowUpdateFrame) error {
 		}
 		window = &s.window
 	}
-	if *window += int64(f.Increment); *window > maxStreamID { // the largest window is the same number
+	if *window += int64(f.Increment); *window > maxStreamID { // also the largest window
 		return ErrWindow
 	}
 	c.pump()
