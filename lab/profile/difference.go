@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -20,21 +21,25 @@ type Difference struct {
 	Load    string `json:"load"` // in words
 	A       Side   `json:"a"`
 	B       Side   `json:"b"`
-	Total   Row    `json:"total"`
+	Total   Row    `json:"total"` // by the lab's accounting of CPU
 	// each sample is in exactly one row; those that surely differ most come first
 	Rows []Row `json:"rows"`
-	Tree *Node `json:"tree"` // the call tree of both
+	// what no sample saw: the total less all rows
+	Unseen Row   `json:"unseen"`
+	Tree   *Node `json:"tree"` // the call tree of both
 	// what limits the explanation, in sentences without a full stop
 	Notes []string `json:"notes,omitempty"`
 }
 
 // A Side is one of the two subjects.
 type Side struct {
-	Subject  string   `json:"subject"`
-	Samples  int      `json:"samples"`
-	Messages float64  `json:"messages"`
-	PeriodNS int64    `json:"period_ns"` // of CPU that a sample stands for
-	Notes    []string `json:"notes,omitempty"`
+	Subject  string  `json:"subject"`
+	Samples  int     `json:"samples"`
+	Messages float64 `json:"messages"`
+	PeriodNS int64   `json:"period_ns"` // of CPU that a sample stands for
+	// CPU per message of the same trials by the lab's accounting: a check of the samples
+	Accounted Cost     `json:"accounted_ns"`
+	Notes     []string `json:"notes,omitempty"`
 }
 
 // A Row is a function or a system call with what it costs.
@@ -70,10 +75,12 @@ func Compare(load string, a, b *Profile) *Difference {
 	for _, k := range keys {
 		d.Rows = append(d.Rows, compareRow(k, a, b, left[k], right[k]))
 	}
-	d.Total = compareRow(rowKey{"total", ""}, a, b, sumRows(left), sumRows(right))
+	av, bv := a.accountedValues(), b.accountedValues()
+	d.Total = costsOf("total", av, bv)
+	d.Unseen = costsOf("not seen by the timer", minus(av, a.blockValues(sumRows(left).counts)), minus(bv, b.blockValues(sumRows(right).counts)))
 	slices.SortFunc(d.Rows, compareRows)
 	d.Tree = mergeTrees(a, b)
-	d.Notes = notesOf(a, b)
+	d.Notes = d.notes()
 	return d
 }
 
@@ -128,13 +135,26 @@ func sumRows(rows map[rowKey]*rowData) *rowData {
 func compareRow(key rowKey, a, b *Profile, x, y *rowData) Row {
 	empty := &rowData{}
 	x, y = cmp.Or(x, empty), cmp.Or(y, empty)
-	av, bv := a.blockValues(x.counts), b.blockValues(y.counts)
-	diff := stat.MeanDifference(av, bv)
-	r := Row{Name: key.name, Kind: key.kind, A: Cost(mean(av)), B: Cost(mean(bv)), Diff: Cost(diff.Value), Low: Cost(diff.Low), High: Cost(diff.High)}
+	r := costsOf(key.name, a.blockValues(x.counts), b.blockValues(y.counts))
+	r.Kind = key.kind
 	if path := mostDifferent(a, b, x.callers, y.callers); path != "" {
 		r.Callers = strings.Split(path, "\n")
 	}
 	return r
+}
+
+// costsOf returns the row of values by block.
+func costsOf(name string, a, b []float64) Row {
+	diff := stat.MeanDifference(a, b)
+	return Row{Name: name, A: Cost(mean(a)), B: Cost(mean(b)), Diff: Cost(diff.Value), Low: Cost(diff.Low), High: Cost(diff.High)}
+}
+
+func minus(a, b []float64) []float64 {
+	rest := slices.Clone(a)
+	for i := range b {
+		rest[i] -= b[i]
+	}
+	return rest
 }
 
 func mean(values []float64) float64 {
@@ -159,15 +179,22 @@ func mostDifferent(a, b *Profile, x, y map[string]int) (path string) {
 	return path
 }
 
-// notesOf returns what limits the comparison of the two profiles.
-func notesOf(a, b *Profile) (notes []string) {
-	for _, p := range []*Profile{a, b} {
-		if p.Samples < fewSamples {
-			notes = append(notes, "there are only a few samples of "+p.Subject+": give a longer --duration, a higher load or a higher --frequency")
+const (
+	// fewSamples is the number of samples below which small rows cannot be told apart.
+	fewSamples = 500
+	// muchUnseen is the share of the CPU without samples from which on a note explains it.
+	muchUnseen = 0.15
+)
+
+// notes returns what limits the comparison.
+func (d *Difference) notes() (notes []string) {
+	for _, s := range []Side{d.A, d.B} {
+		if s.Samples < fewSamples {
+			notes = append(notes, fmt.Sprintf("there are only %d samples of %s: give a longer --duration, a higher load or a higher --frequency", s.Samples, s.Subject))
 		}
+	}
+	if d.Unseen.A > muchUnseen*d.Total.A || d.Unseen.B > muchUnseen*d.Total.B {
+		notes = append(notes, "the samples miss a part of the CPU, as they do in many virtual machines: work just before and after a thread waits, with interrupts disabled. The rows are lower limits; a load that keeps the server busy shows more")
 	}
 	return notes
 }
-
-// fewSamples is the number of samples below which small rows cannot be told apart.
-const fewSamples = 500

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"weir/lab/result"
 )
 
 // blocksOfTrial is the number of parts of equal length into which a trial is split. Their
@@ -23,6 +25,8 @@ type Profile struct {
 	Messages []float64     // per block
 	Samples  int           // in all blocks
 	Notes    []string      // what is missing, in sentences without a full stop
+	// CPU of the same trials by the lab's accounting, in ns by block
+	accounted []float64
 
 	stacks map[string]*stack
 }
@@ -44,13 +48,16 @@ type window struct {
 	start    time.Duration // CLOCK_MONOTONIC
 	length   time.Duration
 	messages int64
+	cpu      []result.Sample // the subject's cumulative CPU by the lab's accounting, from the start
 }
 
 // add adds the samples of a trial's measured window. The generator sends at a constant rate, so
 // each block has the same number of messages.
 func (p *Profile) add(samples []observed, w window) {
 	first := len(p.Messages)
-	for range blocksOfTrial {
+	for i := range blocksOfTrial {
+		at := func(block int) float64 { return w.cpuAt(time.Duration(block) * w.length / blocksOfTrial) }
+		p.accounted = append(p.accounted, at(i+1)-at(i))
 		p.Messages = append(p.Messages, float64(w.messages)/blocksOfTrial)
 	}
 	for _, x := range samples {
@@ -58,6 +65,24 @@ func (p *Profile) add(samples []observed, w window) {
 			p.addStack(x.frames, first+int(blocksOfTrial*(x.at-w.start)/w.length))
 		}
 	}
+}
+
+// cpuAt returns the CPU in ns that the subject had used at an offset into the window, between the
+// nearest readings.
+func (w *window) cpuAt(offset time.Duration) float64 {
+	ms := float64(offset) / float64(time.Millisecond)
+	i := slices.IndexFunc(w.cpu, func(s result.Sample) bool { return s.AtMS >= ms })
+	switch {
+	case len(w.cpu) == 0:
+		return 0
+	case i < 0:
+		return float64(w.cpu[len(w.cpu)-1].CPUNS)
+	case i == 0:
+		return float64(w.cpu[0].CPUNS)
+	}
+	before, after := w.cpu[i-1], w.cpu[i]
+	share := (ms - before.AtMS) / (after.AtMS - before.AtMS)
+	return float64(before.CPUNS) + share*float64(after.CPUNS-before.CPUNS)
 }
 
 // note adds a note that the profile does not have yet.
@@ -111,6 +136,17 @@ func (p *Profile) perMessage(samples int) float64 {
 		return 0
 	}
 	return float64(samples) * float64(p.Period) / p.total()
+}
+
+// accountedValues returns the CPU by the lab's accounting, in ns per message by block.
+func (p *Profile) accountedValues() []float64 {
+	values := make([]float64, len(p.Messages))
+	for i, ns := range p.accounted {
+		if p.Messages[i] > 0 {
+			values[i] = ns / p.Messages[i]
+		}
+	}
+	return values
 }
 
 // blockValues converts samples by block to ns per message by block.

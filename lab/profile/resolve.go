@@ -24,20 +24,22 @@ type resolver struct {
 	kernel    *symbol.Table            // nil: not readable
 	images    map[string]*symbol.Image // by path; nil: not readable
 	compiled  map[int]*symbol.Table    // code compiled at run time, by process; nil: no map
-	shortened map[string]bool          // files without frame pointers, at which chains were cut
-	nameless  map[string]bool          // files without names
-	unmapped  bool                     // there was compiled code without a map
+	shortened map[string]int           // chains that were cut, by file without frame pointers
+	nameless  map[string]int           // frames without a name, by file without names
+	unmapped  int                      // frames of compiled code without a map
+	samples   int
 }
 
 // newResolver returns a resolver with the kernel's symbols, which are nil if they cannot be read.
 func newResolver(kernel *symbol.Table) *resolver {
-	return &resolver{kernel: kernel, images: map[string]*symbol.Image{}, compiled: map[int]*symbol.Table{}, shortened: map[string]bool{}, nameless: map[string]bool{}}
+	return &resolver{kernel: kernel, images: map[string]*symbol.Image{}, compiled: map[int]*symbol.Table{}, shortened: map[string]int{}, nameless: map[string]int{}}
 }
 
 // name returns the samples of a recording with their names.
 func (r *resolver) name(rec *sampler.Recording) []observed {
 	stacks := map[string][]Frame{}
 	all := make([]observed, len(rec.Samples))
+	r.samples = len(all)
 	for i, x := range rec.Samples {
 		frames := r.stack(x, rec.Maps[x.PID])
 		key := foldKey(frames)
@@ -111,19 +113,22 @@ func (r *resolver) userFrame(pid int, addr uint64, maps []sampler.Mapping) (name
 	label := "[" + filepath.Base(m.Path) + "]"
 	image := r.image(pid, m.Path)
 	if image == nil {
-		r.nameless[m.Path] = true
+		r.nameless[m.Path]++
 		return label, false
 	}
 	if at, ok := image.Address(addr - m.Start + m.Offset); ok {
 		name = image.Find(at)
 	}
 	if name == "" {
-		r.nameless[m.Path] = r.nameless[m.Path] || image.Stripped
-		name = label
+		if name = label; image.Stripped {
+			r.nameless[m.Path]++
+		}
 	}
 	// V8's own routines, which are in its file, keep frame pointers whatever the C++ code does
 	chained = image.FramePointers || strings.HasPrefix(name, "Builtins_")
-	r.shortened[m.Path] = r.shortened[m.Path] || !chained
+	if !chained {
+		r.shortened[m.Path]++
+	}
 	return name, chained
 }
 
@@ -140,7 +145,9 @@ func (r *resolver) compiledFrame(pid int, addr uint64, maps []sampler.Mapping) s
 			return name
 		}
 	}
-	r.unmapped = r.unmapped || t == nil
+	if t == nil {
+		r.unmapped++
+	}
 	return anonymousCode
 }
 
@@ -159,25 +166,25 @@ func (r *resolver) image(pid int, path string) *symbol.Image {
 
 // notes says what could not be named, and how it can be.
 func (r *resolver) notes() (all []string) {
-	for _, file := range sortedKeys(r.nameless) {
+	for _, file := range r.frequent(r.nameless) {
 		all = append(all, fmt.Sprintf("%s has no symbol table, so its own functions have no names: link it without -s, or install its debug symbols", filepath.Base(file)))
 	}
-	for _, file := range sortedKeys(r.shortened) {
+	for _, file := range r.frequent(r.shortened) {
 		all = append(all, fmt.Sprintf("%s was compiled without frame pointers, so callers in it are unknown: compile it with -fno-omit-frame-pointer (Rust: -C force-frame-pointers=yes)", filepath.Base(file)))
 	}
-	if r.unmapped {
+	if 100*r.unmapped >= r.samples && r.unmapped > 0 {
 		all = append(all, "code compiled at run time has no names: start Node with --perf-basic-prof; a JVM from version 17 on is asked for its map by jcmd, if that is installed")
 	}
 	return all
 }
 
-// sortedKeys returns the keys that are true.
-func sortedKeys(m map[string]bool) (keys []string) {
-	for k, v := range m {
-		if v {
-			keys = append(keys, k)
+// frequent returns the files that are in at least 1 % of the samples.
+func (r *resolver) frequent(counts map[string]int) (files []string) {
+	for file, n := range counts {
+		if 100*n >= r.samples {
+			files = append(files, file)
 		}
 	}
-	slices.Sort(keys)
-	return keys
+	slices.Sort(files)
+	return files
 }

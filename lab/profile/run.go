@@ -112,7 +112,7 @@ func (t *trial) run(ctx context.Context, r *lab.Runner, cell workload.Cell) erro
 	if len(faults) > 0 {
 		p.note("a trial was disturbed or failed: " + faults[0])
 	}
-	p.add(t.samples, window{t.start, time.Duration(done.WindowS * float64(time.Second)), done.Messages})
+	p.add(t.samples, window{t.start, time.Duration(done.WindowS * float64(time.Second)), done.Messages, done.Samples})
 	return nil
 }
 
