@@ -78,6 +78,8 @@ var columns = []column{
 	integer("requests_failed", func(t *result.Trial) int64 { return requestsOf(t).Failed }),
 	integer("body_bytes", func(t *result.Trial) int64 { return requestsOf(t).BodyBytes }),
 	number("load_run_queue_ratio", func(t *result.Trial) float64 { return t.LoadRunQueue }),
+	number("run_queue_ratio", func(t *result.Trial) float64 { return t.RunQueueRatio }),
+	word("limit", func(t *result.Trial) string { return harmless(t.Limit) }),
 	number("window_s", func(t *result.Trial) float64 { return t.WindowS }),
 	integer("peak_rss_kb", func(t *result.Trial) int64 { return t.Memory.PeakRSSKB }),
 	integer("pss_kb", func(t *result.Trial) int64 { return t.Memory.PSSKB }),

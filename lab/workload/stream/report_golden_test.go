@@ -14,7 +14,8 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // reporter writes reports of this kind.
 var reporter = reporttest.Reporter{
-	Write: func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
+	Update: update,
+	Write:  func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
 	Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
 		report.Terminal(w, r, Report{}, colour, width)
 	},
