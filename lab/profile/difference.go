@@ -180,7 +180,7 @@ func mostDifferent(a, b *Profile, x, y map[string]int) (path string) {
 }
 
 const (
-	// fewSamples is the number of samples below which small rows cannot be told apart.
+	// fewSamples is the number of samples below which small rows are mostly noise.
 	fewSamples = 500
 	// muchUnseen is the share of the CPU without samples from which on a note explains it.
 	muchUnseen = 0.15

@@ -8,10 +8,14 @@ import (
 	"text/tabwriter"
 )
 
-// Question is the heading of the table: "Where the 3.1 us more of B go".
+// Question is the heading of the table: "Where the 3.1 us more of B go", if the total surely
+// differs.
 func (d *Difference) Question() string {
 	more := "more"
-	if d.Total.Diff < 0 {
+	switch {
+	case d.Total.Sure() == 0:
+		return fmt.Sprintf("How %s and %s differ", d.A.Subject, d.B.Subject)
+	case d.Total.Diff < 0:
 		more = "less"
 	}
 	return fmt.Sprintf("Where the %s %s of %s go", Cost(math.Abs(float64(d.Total.Diff))), more, d.B.Subject)

@@ -58,8 +58,15 @@ func parseKernel(r io.Reader) (*Table, error) {
 	return NewTable(all), nil
 }
 
-// systemCallPrefixes start the names of the kernel's functions for system calls.
-var systemCallPrefixes = []string{"__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__s390x_sys_", "__se_sys_"}
+// systemCallPrefixes start the names of the kernel's functions for system calls. The entry function
+// itself (__x64_sys_read) is missing from a stack if it ended in a jump to the next one (ksys_read).
+var systemCallPrefixes = []string{"__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__s390x_sys_", "__se_sys_", "ksys_", "__sys_"}
+
+// systemCallParts are functions to which entry functions jump that are named otherwise.
+var systemCallParts = map[string]string{
+	"do_epoll_wait": "epoll_wait", "do_futex": "futex", "do_fsync": "fsync", "do_readv": "readv", "do_writev": "writev",
+	"do_sys_openat2": "openat", "do_sendfile": "sendfile", "do_splice": "splice", "do_sys_poll": "poll", "kernel_clone": "clone",
+}
 
 // SystemCall returns the system call that a kernel function implements: "write" for
 // "__x64_sys_write"; "" if it implements none.
@@ -69,5 +76,6 @@ func SystemCall(function string) string {
 			return strings.TrimPrefix(name, "new")
 		}
 	}
-	return ""
+	name, _, _ := strings.Cut(function, ".") // of a part that the compiler split off
+	return systemCallParts[name]
 }
