@@ -14,10 +14,12 @@ import (
 type httpCmd struct {
 	URL string `arg:"" name:"url" help:"http://HOST:PORT/PATH, or https://."`
 
+	requestFlags `embed:""`
+
 	Connections    int           `short:"c" default:"64" help:"Connections; with --rate and --no-keep-alive the most requests at once."`
 	Rate           *float64      `placeholder:"R" help:"Open loop: requests per second in total. Without it a closed loop: each connection sends its next request when the last is answered."`
 	Pattern        string        `placeholder:"staggered" predictor:"patterns" help:"Arrival pattern of an open loop: staggered (evenly apart), together (all connections at once) or poisson (independent)."`
-	Seed           uint64        `default:"1" help:"Seed of the Poisson arrivals: the same seed has the same send times."`
+	Seed           uint64        `default:"1" help:"Seed of Poisson arrivals and of the order of --mix: the same seed has the same send times and order."`
 	Requests       int64         `short:"n" placeholder:"N" help:"Stop after so many requests (closed loop only)."`
 	NoKeepAlive    bool          `help:"Open a connection for each request."`
 	Timeout        time.Duration `default:"5s" help:"A request without an answer after this time, counted from its intended send time, has failed."`
@@ -37,7 +39,7 @@ type httpCmd struct {
 
 // Help is the long part of the command's help.
 func (c *httpCmd) Help() string {
-	return `Every answer must be correct HTTP/1.1, with the status 200 and the expected body. Errors are counted by kind: connect, timeout, reset, closed, tls, status, body, protocol. The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
+	return `Every answer must be correct HTTP/1.1, with the expected status and body. A plain GET expects the status 200 and the body of --expect or of the first answer; a request that flags or --mix describe, what they say. Errors are counted by kind: connect, timeout, reset, closed, tls, status, body, length, sha256, match, json, protocol. The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
 
 The report shows:
 
@@ -57,6 +59,8 @@ Examples:
   weir load http -c 64 --rate 5000 --pattern poisson --seed 7 http://127.0.0.1:8080/
   weir load http -c 64 --no-keep-alive --ca cert.pem https://localhost:8443/     full TLS handshakes; with --resume resumed ones
   weir load http -c 1000 --rate 500 --no-keep-alive http://[::1]:8080/
+  weir load http --method POST --header 'Content-Type: application/json' --body '{"n": 1}' --status 201 --json-field n=1 http://127.0.0.1:8080/items
+  weir load http -c 64 --rate 5000 --mix requests.toml http://127.0.0.1:8080/    requests by weight; see docs/load-http.md
   weir load http --ramp 1000:20000:1000 --duration 5s --max-errors 100 http://127.0.0.1:8080/
   weir load http --knee "p99 < 20ms" --expect www/page.html http://127.0.0.1:8080/page.html`
 }
@@ -78,6 +82,9 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 		}
 		defer release()
 		config.Expect = text
+	}
+	if config.Mix, err = c.mix(c.Expect != ""); err != nil {
+		return asUsage(err)
 	}
 	return asUsage(c.send(ctx, t, config))
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,6 +95,10 @@ func TestLoadHTTPRefusesContradictoryFlags(t *testing.T) {
 		"the URL \"x\" is invalid":      {URL: "x"},
 		"cannot read the certificates":  {URL: "https://x/", CA: filepath.Join(t.TempDir(), "none")},
 		"need an https:// URL":          {URL: "http://x/", Insecure: true},
+		"leave out the flags that":      {requestFlags: requestFlags{Mix: "x", Method: "POST"}},
+		"cannot read the described":     {requestFlags: requestFlags{Mix: filepath.Join(t.TempDir(), "none")}},
+		"cannot read the body of a":     {requestFlags: requestFlags{Body: "@" + filepath.Join(t.TempDir(), "none")}},
+		"the status \"x\" is none":      {requestFlags: requestFlags{Status: "x"}},
 	} {
 		_, _, err := runHTTP(t, c, http.StatusOK, "hello")
 		var u usageError
@@ -100,4 +106,62 @@ func TestLoadHTTPRefusesContradictoryFlags(t *testing.T) {
 			t.Errorf("want bad usage with %q, got %v", want, err)
 		}
 	}
+}
+
+// TestLoadHTTPSendsTheRequestOfItsFlags checks the flags as the command line gives them, and a file
+// that describes the same request.
+func TestLoadHTTPSendsTheRequestOfItsFlags(t *testing.T) {
+	var wrong atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != "POST" || r.Header.Get("X-Test") != "a, b" || string(body) != "hello" {
+			wrong.Add(1)
+		}
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, `{"n": 1}`) //nolint:errcheck // the client sees it
+	}))
+	defer s.Close()
+	file := filepath.Join(t.TempDir(), "body")
+	mix := filepath.Join(t.TempDir(), "mix.toml")
+	for name, text := range map[string]string{file: "hello", mix: "[[request]]\nmethod = 'POST'\nheaders = ['X-Test: a, b']\nbody = 'hello'\nstatus = 201\ncheck = { json = ['n=1'] }"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"--method", "POST", "--header", "X-Test: a, b", "--body", "hello", "--status", "2xx", "--json-field", "n=1", "--match", "n", "--length", "8"},
+		{"--method=POST", "--header=X-Test: a, b", "--body=@" + file, "--status=201"},
+		{"--mix", mix},
+	} {
+		out, err := commandLine(t, append([]string{"load", "http", "-c2", "-n20", "--timeout=1m", s.URL}, args...)...)
+		if err != nil || wrong.Load() != 0 || !strings.Contains(out, "answers      20 in") {
+			t.Errorf("%q: got error %v, %d wrong requests, want none, and 20 answers in\n%s", args, err, wrong.Load(), out)
+		}
+	}
+}
+
+// commandLine runs a command line and returns what it wrote.
+func commandLine(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var c cli
+	k, err := newParser(&c, newTerminal(file, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := k.Parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed.BindTo(t.Context(), (*context.Context)(nil))
+	err = parsed.Run()
+	text, readErr := os.ReadFile(file.Name())
+	if readErr != nil {
+		t.Fatal(readErr)
+	}
+	return string(text), err
 }

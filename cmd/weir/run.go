@@ -112,7 +112,7 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	case ctx.Err() != nil:
 		err = errors.Join(fmt.Errorf("%s kept in %s; weir lab run --resume %s continues the run", count(kept, "complete trial", "s"), dir, shellWord(dir)), err)
 	case err == nil:
-		err = answersNothing(found)
+		err = cmp.Or(answersNothing(found), subjectFailed(found))
 	}
 	return err
 }
@@ -142,6 +142,26 @@ func answersNothing(r *result.Results) error {
 	}
 	most := report.MostFrequentRejection(r)
 	return nothingError{fmt.Errorf("the run answers nothing: every trial was rejected (%d), most often because %s: stop what else uses the machine, or lower the load, and run it again", len(r.Trials), most)}
+}
+
+// subjectFailed is the error of a run in which a subject failed and has no accepted trial, with its
+// first failure. The run has no figure of it.
+func subjectFailed(r *result.Results) error {
+	for _, s := range r.Subjects {
+		failed, accepted, why := 0, false, ""
+		for _, t := range r.Trials {
+			if t.Subject == s.Name {
+				accepted = accepted || t.Accepted
+				if len(t.FailedBecause) > 0 {
+					failed, why = failed+1, cmp.Or(why, t.FailedBecause[0])
+				}
+			}
+		}
+		if failed > 0 && !accepted {
+			return fmt.Errorf("%s failed in %s, and has no valid one: %s: run weir lab check %s", s.Name, count(failed, "trial", "s"), why, s.Name)
+		}
+	}
+	return nil
 }
 
 // busyMachine measures the machine for a moment before a run. It returns a warning if other

@@ -3,6 +3,7 @@ package httpload
 import (
 	"bytes"
 	"compress/gzip"
+	"hash"
 	"io"
 
 	"weir/lab/workload/http/httpload/response"
@@ -24,10 +25,15 @@ type bodies struct {
 type body struct {
 	received int64 // bytes received
 	wrong    bool
-	encoded  []byte // bytes received of an encoded body
+	encoded  []byte    // bytes received of an encoded body, or of one that is searched
+	sum      hash.Hash // of the bytes received, if only they are hashed; nil: not needed yet
 }
 
-func (b *body) reset() { b.received, b.wrong, b.encoded = 0, false, b.encoded[:0] }
+func (b *body) reset() {
+	if b.received, b.wrong, b.encoded = 0, false, b.encoded[:0]; b.sum != nil {
+		b.sum.Reset()
+	}
+}
 
 // feed compares the next piece of a body with the expected one. An encoded piece is kept for right.
 func (s *bodies) feed(b *body, piece []byte, coding response.Coding) {

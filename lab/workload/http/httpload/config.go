@@ -21,22 +21,27 @@ const (
 // Config describes a load. Run does not modify it.
 type Config struct {
 	URL string // http://HOST[:PORT][/PATH][?QUERY], or https://
-	TLS TLS    // for https://
+	// described requests, which are sent in a random order by their weights; empty: a GET of URL.
+	// The same Seed has the same order
+	Mix []Request
+	TLS TLS // for https://
 	// 1 to load.MaxConnections; in the open loop without keep-alive the limit of requests under way
 	Connections int
 	// requests per second over all connections (open loop); 0: closed loop
 	Rate float64
 	// of the open loop: load.Staggered, load.Together or load.Poisson; empty: load.Staggered
 	Pattern  string
-	Seed     uint64        // of load.Poisson: the same seed has the same due times
+	Seed     uint64        // of load.Poisson and of Mix: the same seed has the same due times and order
 	Requests int64         // number of requests after which a closed loop ends; 0: no limit
 	Duration time.Duration // of the measured window; 0 only with Requests or when steered
 	Close    bool          // no keep-alive: a new connection for each request
 	// from the due time of a request, in the closed loop from its start; 0: load.DefaultTimeout
-	Timeout   time.Duration
-	Gzip      bool   // accept gzip
-	Expect    []byte // expected body, decoded; nil: the body of the first response
-	MaxErrors int64  // errors after which the run stops; 0: no limit
+	Timeout time.Duration
+	Gzip    bool // accept gzip
+	// expected body, decoded, of the only request; nil: what Mix says, or without a Mix the body of
+	// the first response
+	Expect    []byte
+	MaxErrors int64 // errors after which the run stops; 0: no limit
 	// CPUs that all threads of this process are bound to; empty: not changed
 	CPUs       []int
 	Histograms bool // the report has the distributions as histograms, for load.Merge
@@ -50,7 +55,7 @@ func (c Config) Check(steered bool) error {
 	}
 	scheme, _, _ := strings.Cut(c.URL, ":")
 	return load.Common{Connections: c.Connections, Rate: c.Rate, MaxRate: MaxRate, Unit: "requests", Pattern: c.Pattern, Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}.
-		Check(!steered && c.Requests == 0, c.TLS.check(strings.ToLower(scheme)), c.checkEnd(steered))
+		Check(!steered && c.Requests == 0, c.TLS.check(strings.ToLower(scheme)), cmp.Or(c.checkEnd(steered), c.checkMix()))
 }
 
 // schedule returns when the requests of an open loop are due. Without keep-alive the connections
@@ -75,6 +80,17 @@ func (c Config) checkEnd(steered bool) string {
 	return ""
 }
 
+// checkMix returns what is wrong with the described requests, or "".
+func (c Config) checkMix() string {
+	switch {
+	case c.Expect != nil && len(c.Mix) > 1:
+		return "an expected body is of one request: give it in the check of each of several"
+	case c.Expect != nil && len(c.Mix) == 1 && (c.Mix[0].Check.Same || c.Mix[0].Check.Body != nil || c.Mix[0].Check.partial()):
+		return "an expected body leaves nothing else to check: give the body or the other checks"
+	}
+	return wrongMix(c.Mix)
+}
+
 // address returns the HOST:PORT to connect to.
 func (c Config) address() (string, error) {
 	u, err := url.Parse(c.URL)
@@ -87,22 +103,6 @@ func (c Config) address() (string, error) {
 	}
 	port = cmp.Or(u.Port(), port)
 	return net.JoinHostPort(u.Hostname(), port), nil
-}
-
-// request returns the bytes of the request. The URL must be valid.
-func (c Config) request() []byte {
-	u, err := url.Parse(c.URL)
-	if err != nil {
-		return nil
-	}
-	text := "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Host + "\r\nUser-Agent: weir-load\r\nAccept: */*\r\n"
-	if c.Gzip {
-		text += "Accept-Encoding: gzip\r\n"
-	}
-	if c.Close {
-		text += "Connection: close\r\n"
-	}
-	return []byte(text + "\r\n")
 }
 
 // pattern returns the arrival pattern; "" in a closed loop.

@@ -68,7 +68,7 @@ func TestURLsBecomeRequestsAndAddresses(t *testing.T) {
 	} {
 		c := Config{URL: url, Gzip: true, Close: true}
 		address, err := c.address()
-		text := string(c.request())
+		text := string(c.prepare()[0].wire)
 		if err != nil || address != want[0] || !strings.HasPrefix(text, want[1]) || !strings.Contains(text, want[2]) || !strings.HasSuffix(text, "\r\n\r\n") {
 			t.Errorf("%s: got %s, %v, %q; want %q", url, address, err, text, want)
 		}

@@ -1,7 +1,6 @@
 package httpload
 
 import (
-	nethttp "net/http"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -42,21 +41,24 @@ type conn struct {
 	next     schedule.Moment // its next request, which is not started
 	dueCount uint64          // number of its requests that became due, started or not
 
-	dueAt       int64 // ns; due time of the request under way; in the closed loop its start
-	startedAt   int64 // ns; start of the request, connecting included
-	connectedAt int64 // ns; time at which the connection was open, for TLS with its handshake
-	firstByteAt int64 // ns; time of the first byte of the response; 0: not received
-	written     int   // bytes sent of the request
-	received    int64 // bytes received of the response
+	dueAt       int64     // ns; due time of the request under way; in the closed loop its start
+	startedAt   int64     // ns; start of the request, connecting included
+	connectedAt int64     // ns; time at which the connection was open, for TLS with its handshake
+	firstByteAt int64     // ns; time of the first byte of the response; 0: not received
+	request     *prepared // under way, or the last one
+	written     int       // bytes sent of the request
+	received    int64     // bytes received of the response
 	answer      response.Parser
 	body        body
 }
 
-// beginRequest starts a request on connection i, which must be closed or idle.
-func (l *loop) beginRequest(i int, at, now int64) {
+// beginRequest starts the request r on connection i, which must be closed or idle.
+func (l *loop) beginRequest(i int, r *prepared, at, now int64) {
 	c := &l.conns[i]
+	c.request = r
 	c.hasRequest, c.dueAt, c.startedAt, c.connectedAt, c.firstByteAt, c.written, c.received = true, at, now, now, 0, 0, 0
-	c.answer.Begin(false)
+	c.answer.Share(&r.known)
+	c.answer.Begin(r.isHead())
 	c.body.reset()
 	l.busy++
 	l.startedCount++
@@ -78,8 +80,8 @@ func (l *loop) send(i int) {
 		l.sendTLS(i)
 		return
 	}
-	for c.written < len(l.request) {
-		n, errno := raw.Send(c.fd, l.request[c.written:])
+	for c.written < len(c.request.wire) {
+		n, errno := raw.Send(c.fd, c.request.wire[c.written:])
 		switch {
 		case errno == 0:
 			if c.written += n; c.state == connecting {
@@ -112,7 +114,7 @@ func (l *loop) Handle(i int, events uint32) {
 		l.handleTLS(i, events)
 		return
 	}
-	if events&unix.EPOLLOUT != 0 && c.hasRequest && c.written < len(l.request) {
+	if events&unix.EPOLLOUT != 0 && c.hasRequest && c.written < len(c.request.wire) {
 		l.send(i)
 	}
 	if c.fd >= 0 && events&^unix.EPOLLOUT != 0 {
@@ -162,8 +164,8 @@ func (l *loop) dataReceived(i int, in []byte, now int64) {
 			l.fail(i, now, kindProtocol, "%v", err)
 			return
 		}
-		if len(piece) > 0 && c.answer.Status == nethttp.StatusOK {
-			l.bodies.feed(&c.body, piece, c.answer.Coding)
+		if len(piece) > 0 && c.request.isExpectedStatus(c.answer.Status) {
+			c.request.feed(&c.body, piece, c.answer.Coding)
 		}
 		in = in[n:]
 	}

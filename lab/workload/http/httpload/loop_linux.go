@@ -6,7 +6,6 @@ import (
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/schedule"
 	"weir/lab/internal/tally"
-	"weir/lab/workload/http/httpload/response"
 )
 
 // loop sends requests and receives responses on one locked thread. Successful plain
@@ -14,12 +13,10 @@ import (
 type loop struct {
 	Config
 	*oneloop.State
-	request   []byte
 	tlsConfig *tls.Config // nil: plain HTTP
-	bodies    *bodies
+	mixer     mixer
 
 	conns  []conn
-	known  response.Known // head of the server
 	buffer []byte
 	// connections that became free, for proceedAll
 	freed []int32
@@ -31,15 +28,15 @@ type loop struct {
 	schedule     schedule.Schedule // of an open loop that has begun
 	order        schedule.Order    // of schedule; nil before the open loop begins
 	startedCount int64             // requests started
+	freshCount   uint64            // requests that became due without keep-alive
 	counts
 }
 
-func newLoop(c Config, s *oneloop.State, tlsConfig *tls.Config, want *bodies) *loop {
-	l := &loop{Config: c, State: s, request: c.request(), tlsConfig: tlsConfig, bodies: want,
+func newLoop(c Config, s *oneloop.State, tlsConfig *tls.Config, requests []*prepared) *loop {
+	l := &loop{Config: c, State: s, tlsConfig: tlsConfig, mixer: newMixer(requests, c.Seed),
 		conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10), open: c.Rate > 0, counts: newCounts()}
 	for i := range l.conns {
 		l.conns[i].fd = -1
-		l.conns[i].answer.Share(&l.known)
 	}
 	return l
 }

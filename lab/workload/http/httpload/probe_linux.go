@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	nethttp "net/http"
 	"time"
 
 	"weir/lab/internal/oneloop"
@@ -18,43 +17,72 @@ import (
 // maxLearned is the largest size of an expected body that is taken from the server.
 const maxLearned = 256 << 20
 
-// probeServer connects to the server once. It returns the server, the parameters of TLS
-// unless config is nil, and the expected body: Config.Expect, or the body of the response to one
-// request.
-func probeServer(ctx context.Context, c Config, config *tls.Config) (server oneloop.Server, secured *TLSReport, want *bodies, err error) {
+// probeServer connects to the server and returns it, with the parameters of TLS unless config is
+// nil. It makes each request once whose first answer decides what is expected.
+func probeServer(ctx context.Context, c Config, config *tls.Config, requests []*prepared) (server oneloop.Server, secured *TLSReport, err error) {
+	probed := false
+	for _, r := range requests {
+		if !r.learned {
+			continue
+		}
+		s, t, err := probe(ctx, c, config, r)
+		if err != nil {
+			return server, nil, err
+		}
+		if !probed {
+			server, secured, probed = s, t, true
+		}
+	}
+	if probed {
+		return server, secured, nil
+	}
+	return probe(ctx, c, config, nil)
+}
+
+// probe opens a connection, and makes the request r on it, which may be nil.
+func probe(ctx context.Context, c Config, config *tls.Config, r *prepared) (server oneloop.Server, secured *TLSReport, err error) {
 	target, err := c.address()
 	if err != nil {
-		return server, nil, nil, err
+		return server, nil, err
 	}
 	tcp, err := raw.NewDialer().DialContext(ctx, "tcp", target)
 	if err != nil {
-		return server, nil, nil, raw.DialError(target, err)
+		return server, nil, raw.DialError(target, err)
 	}
 	defer tcp.Close()
 	if server, err = oneloop.ParseServer(tcp.RemoteAddr().String()); err != nil {
-		return server, nil, nil, err
+		return server, nil, err
 	}
-	want = &bodies{want: c.Expect, gzip: c.Gzip}
 	stop := context.AfterFunc(ctx, func() { tcp.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // it is open
 	defer stop()
 	tcp.SetDeadline(time.Now().Add(c.timeout())) //nolint:errcheck // it is open
 	conn := tcp
 	if config != nil {
 		if conn, secured, err = handshake(ctx, tcp, target, config); err != nil {
-			return server, nil, nil, err
+			return server, nil, err
 		}
 		defer conn.Close()
 	}
-	if c.Expect != nil {
+	if r == nil {
 		if c.TLS.Resume {
-			learn(conn, c, &bodies{gzip: c.Gzip}) //nolint:errcheck // only for the server's session tickets
+			receiveTickets(conn, &c)
 		}
-		return server, secured, want, nil
+		return server, secured, nil
 	}
-	if err := learn(conn, c, want); err != nil {
-		return server, nil, nil, fmt.Errorf("load: the first response of %s, with which the others are compared, is invalid: %w", c.URL, errors.Join(ctx.Err(), err))
+	if err := r.learn(conn); err != nil {
+		return server, nil, fmt.Errorf("load: the first response of %s, with which the others are compared, is invalid: %w", c.URL, errors.Join(ctx.Err(), err))
 	}
-	return server, secured, want, nil
+	return server, secured, nil
+}
+
+// receiveTickets makes a request for the server's session tickets, which come with its answer.
+func receiveTickets(conn net.Conn, c *Config) {
+	r := &Request{}
+	if _, err := conn.Write(r.encode(c)); err == nil {
+		var p response.Parser
+		p.Begin(false)
+		readAnswer(conn, &p) //nolint:errcheck // only for the tickets
+	}
 }
 
 // handshake negotiates TLS on conn, and returns the encrypted connection and its parameters.
@@ -66,23 +94,18 @@ func handshake(ctx context.Context, conn net.Conn, target string, config *tls.Co
 	return t, newTLSReport(t.ConnectionState(), config), nil
 }
 
-// learn makes one request and takes the body of its response as the expected one.
-func learn(conn net.Conn, c Config, want *bodies) error {
-	if _, err := conn.Write(c.request()); err != nil {
+// learn makes the request p on conn, and takes the body of the answer as the expected one.
+func (p *prepared) learn(conn net.Conn) error {
+	if _, err := conn.Write(p.wire); err != nil {
 		return err
 	}
-	var p response.Parser
-	p.Begin(false)
-	text, err := readAnswer(conn, &p)
-	switch {
-	case err != nil:
+	var a response.Parser
+	a.Begin(p.isHead())
+	text, err := readAnswer(conn, &a)
+	if err != nil {
 		return err
-	case p.Status != nethttp.StatusOK:
-		return fmt.Errorf("status %d %s: give a URL with the status 200", p.Status, nethttp.StatusText(p.Status))
-	case p.Coding == response.OtherCoding || p.Coding == response.Gzip && !c.Gzip:
-		return errors.New("its body has a content coding that was not requested")
 	}
-	return want.learn(text, p.Coding)
+	return p.learnFrom(a.Status, text, a.Coding)
 }
 
 // readAnswer reads one response and returns its body.

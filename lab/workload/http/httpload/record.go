@@ -5,8 +5,12 @@ import "weir/lab/internal/tally"
 // The kinds of errors beside those of package oneloop. A failed request has one of them.
 const (
 	kindTLS      = "tls"      // the handshake failed, or a record is invalid
-	kindStatus   = "status"   // not 200
+	kindStatus   = "status"   // not 200, or the status described
 	kindBody     = "body"     // not the expected body
+	kindLength   = "length"   // a body of another length
+	kindSHA256   = "sha256"   // a body with another hash
+	kindMatch    = "match"    // a body in which a regular expression is not found
+	kindJSON     = "json"     // a body that is not JSON, or without a field or its value
 	kindProtocol = "protocol" // not HTTP/1.1
 	kindLimit    = "limit"    // more requests under way than Config.Connections
 )

@@ -20,7 +20,8 @@ type Report struct {
 	KeepAlive   bool    `json:"keep_alive"`
 	TimeoutNS   int64   `json:"timeout_ns"`
 	load.Report
-	Attempted int64 `json:"attempted"` // requests started
+	Described int   `json:"described,omitzero"` // described requests; 0: a plain GET
+	Attempted int64 `json:"attempted"`          // requests started
 	// requests not complete at the end of a run that was ended early
 	Unfinished int64 `json:"unfinished"`
 	BodyBytes  int64 `json:"body_bytes"` // of Messages, as transferred

@@ -1,6 +1,8 @@
 package httpload
 
 import (
+	"fmt"
+
 	"weir/lab/internal/oneloop"
 	"weir/lab/workload/http/httpload/response"
 )
@@ -35,9 +37,10 @@ func (l *loop) dispatchFixed(i int, at, now int64) {
 	free := c.next.K == c.dueCount && (c.state == idle || c.state == closed)
 	c.dueCount++
 	if free {
+		r := l.mixer.choose(i, c.next.K)
 		c.next = l.schedule.After(i, c.next)
 		l.RecordLateness(at, now)
-		l.beginRequest(i, at, now)
+		l.beginRequest(i, r, at, now)
 	} else if l.Window.Holds(at) {
 		l.Behind++
 	}
@@ -45,6 +48,8 @@ func (l *loop) dispatchFixed(i int, at, now int64) {
 
 // dispatchFresh starts a request on a new connection.
 func (l *loop) dispatchFresh(at, now int64) {
+	r := l.mixer.choose(0, l.freshCount)
+	l.freshCount++
 	if len(l.free) == 0 {
 		l.countFailure(at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
 		return
@@ -52,7 +57,7 @@ func (l *loop) dispatchFresh(at, now int64) {
 	i := int(l.free[len(l.free)-1])
 	l.free = l.free[:len(l.free)-1]
 	l.RecordLateness(at, now)
-	l.beginRequest(i, at, now)
+	l.beginRequest(i, r, at, now)
 }
 
 // proceed starts the next request on connection i, if it is free and a request is due.
@@ -62,30 +67,27 @@ func (l *loop) proceed(i int, now int64) {
 	case c.state != idle && c.state != closed:
 	case !l.open:
 		if !l.IsOver && (l.Requests == 0 || l.startedCount < l.Requests) {
-			l.beginRequest(i, now, now)
+			l.beginRequest(i, l.mixer.choose(0, uint64(l.startedCount)), now, now)
 		}
 	case l.Close:
 		l.free = append(l.free, int32(i))
 	case c.next.K < c.dueCount:
-		at := c.next.At
+		r, at := l.mixer.choose(i, c.next.K), c.next.At
 		c.next = l.schedule.After(i, c.next)
-		l.beginRequest(i, at, now)
+		l.beginRequest(i, r, at, now)
 	}
 }
 
 // responseComplete handles a complete response.
 func (l *loop) responseComplete(i int, now int64) {
 	c := &l.conns[i]
-	switch a := &c.answer; {
-	case a.Status != 200:
-		l.requestFailed(i, now, kindStatus, "status %d", a.Status)
-	case !l.bodies.isExpected(&c.body, a.Coding):
-		l.requestFailed(i, now, kindBody, "its %d bytes are not the %d expected", c.body.received, len(l.bodies.want))
-	default:
+	if kind, detail := c.judge(); kind != "" {
+		l.requestFailed(i, now, kind, "%s", detail)
+	} else {
 		l.countSuccess(c, now)
 	}
 	switch {
-	case c.hangup:
+	case c.hangup || !c.sent():
 		l.closeConn(i)
 	case c.answer.Close || l.Close:
 		c.state, c.stateSince = ending, now
@@ -94,6 +96,25 @@ func (l *loop) responseComplete(i int, now int64) {
 		c.state = idle
 	}
 	l.proceed(i, now)
+}
+
+// judge returns the kind of error of a complete response and its detail; "" if it is correct.
+func (c *conn) judge() (kind, detail string) {
+	r, a := c.request, &c.answer
+	switch {
+	case !r.isExpectedStatus(a.Status):
+		return kindStatus, fmt.Sprintf("status %d", a.Status)
+	case r.exact == nil:
+		return r.parts.judge(&c.body, a.Coding)
+	case !r.exact.isExpected(&c.body, a.Coding):
+		return kindBody, fmt.Sprintf("its %d bytes are not the %d expected", c.body.received, len(r.exact.want))
+	}
+	return "", ""
+}
+
+// sent reports whether the whole request was sent. A server may answer before it has read it.
+func (c *conn) sent() bool {
+	return c.written == len(c.request.wire) && (c.tls == nil || len(c.tls.unsent) == 0)
 }
 
 // countSuccess counts a complete and correct response.
@@ -140,7 +161,7 @@ func (l *loop) requestFailed(i int, now int64, kind, detail string, args ...any)
 	c := &l.conns[i]
 	c.hasRequest = false
 	l.busy--
-	l.countFailure(c.dueAt, now, kind, "connection %d: "+detail, append([]any{i}, args...)...)
+	l.countFailure(c.dueAt, now, kind, "connection %d: %s"+detail, append([]any{i, c.request.label}, args...)...)
 }
 
 // countFailure counts a request that was due at the given time as failed.

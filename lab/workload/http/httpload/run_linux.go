@@ -26,7 +26,8 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	tlsConfig := c.tlsConfig()
-	server, secured, want, err := probeServer(ctx, c, tlsConfig)
+	requests := c.prepare()
+	server, secured, err := probeServer(ctx, c, tlsConfig, requests)
 	if err != nil {
 		return Report{}, err
 	}
@@ -38,7 +39,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	defer s.Poll.Close()
 	s.Histograms = c.Histograms
 	s.Server = server
-	l := newLoop(c, s, tlsConfig, want)
+	l := newLoop(c, s, tlsConfig, requests)
 	defer l.close()
 	before := c.Connections
 	if c.Close {
@@ -53,7 +54,7 @@ func (l *loop) report(secured *TLSReport) Report {
 	if !l.open {
 		l.Offered, l.Answered, l.Latency = l.attempted, l.Messages, l.totals
 	}
-	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, TimeoutNS: int64(l.timeout()),
+	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), TimeoutNS: int64(l.timeout()),
 		Report: l.State.Report(), Attempted: l.attempted, Unfinished: l.unfinished(), BodyBytes: l.bodyBytes, Encoded: l.encoded, Opened: l.opened,
 		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
 	if l.open {

@@ -86,8 +86,8 @@ func (l *loop) handleTLS(i int, events uint32) {
 // sendTLS sends connection i's request. The part that the socket does not take follows by itself.
 func (l *loop) sendTLS(i int) {
 	c := &l.conns[i]
-	c.written = len(l.request)
-	if _, err := c.tls.Write(l.request); err != nil {
+	c.written = len(c.request.wire)
+	if _, err := c.tls.Write(c.request.wire); err != nil {
 		l.tlsError(i, l.Clock.Now(), err)
 	}
 }

@@ -41,6 +41,9 @@ func (r *Report) title() string {
 	} else {
 		what += ", closed loop"
 	}
+	if r.Described > 1 {
+		what += fmt.Sprintf(", %d described requests", r.Described)
+	}
 	if r.Stopped != "" {
 		what += " (stopped " + r.Stopped + ")"
 	}

@@ -52,14 +52,19 @@ func secureWeb(t *testing.T, change func(*tls.Config)) Config {
 
 // secureHandler is secureWeb with a server that calls note with each request.
 func secureHandler(t *testing.T, change func(*tls.Config), note func(*nethttp.Request)) Config {
-	t.Helper()
-	own, ca := certificate(t, time.Now())
-	s := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+	return secureServer(t, func(s *httptest.Server) { change(s.TLS) }, func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		note(r)
 		w.Write([]byte(page)) //nolint:errcheck // the client sees it
-	}))
+	})
+}
+
+// secureServer is secureHandler with any handler.
+func secureServer(t *testing.T, change func(*httptest.Server), h nethttp.HandlerFunc) Config {
+	t.Helper()
+	own, ca := certificate(t, time.Now())
+	s := httptest.NewUnstartedServer(h)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{own}}
-	change(s.TLS)
+	change(s)
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	c := lenient(s.URL + "/")

@@ -15,7 +15,7 @@ import (
 
 // maxUnsent is the largest number of encrypted bytes that wait for room in a socket. A request is
 // smaller, but a server could cause any number of key updates.
-const maxUnsent = 1 << 20
+const maxUnsent = MaxBody + 4<<20
 
 // tlsConn runs crypto/tls on a non-blocking socket of the loop. It belongs to the loop's thread.
 //
