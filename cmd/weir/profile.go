@@ -95,9 +95,7 @@ func (c *profileCmd) write(t *terminal, d *profile.Difference) error {
 	if err := d.WriteText(t.out, c.Rows, t.width()); err != nil {
 		return err
 	}
-	file, err := filepath.Abs(filepath.Join(dir, page.HTMLFile))
-	fmt.Fprintf(t.out, "\nThe flame graphs: %s\n", file)
-	return err
+	return printPath(t, dir)
 }
 
 // experiment returns the load with both subjects, and their subject.toml files. It replaces paths
@@ -135,4 +133,49 @@ func (c *profileCmd) fileOf(name string) string {
 		return name
 	}
 	return filepath.Join(projectRoot(), "subjects", name, "subject.toml")
+}
+
+// profiledRows is the number of rows that a run prints of a profile.
+const profiledRows = 8
+
+// checkProfile is the error of --profile with subjects that a run cannot profile.
+func (c *runCmd) checkProfile(r *lab.Runner) error {
+	switch _, ok := r.CommonCell(c.Profile...); {
+	case len(c.Profile) == 0:
+	case len(c.Profile) != 2 || c.Profile[0] == c.Profile[1]:
+		return errors.New("lab run: --profile takes two different subjects: --profile go-goroutine,go-loop")
+	case !ok:
+		return fmt.Errorf("lab run: --profile: no load of the run has both %s and %s: name two subjects that take part in it", c.Profile[0], c.Profile[1])
+	}
+	return nil
+}
+
+// explain profiles the subjects of --profile after a run with error failed; nil without that flag.
+func (c *runCmd) explain(ctx context.Context, r *lab.Runner, failed error) (*profile.Difference, error) {
+	if len(c.Profile) == 0 || failed != nil {
+		return nil, nil
+	}
+	return profile.Run(ctx, r, profile.Config{A: c.Profile[0], B: c.Profile[1]})
+}
+
+// writeProfile writes the files of a run's profile, if there is one, and prints its first rows.
+func (c *runCmd) writeProfile(t *terminal, dir string, d *profile.Difference) error {
+	if d == nil {
+		return nil
+	}
+	if err := page.Write(dir, d); err != nil || c.JSON {
+		return err
+	}
+	fmt.Fprintln(t.out)
+	if err := d.WriteText(t.out, profiledRows, t.width()); err != nil {
+		return err
+	}
+	return printPath(t, dir)
+}
+
+// printPath says where the page of a profile is.
+func printPath(t *terminal, dir string) error {
+	file, err := filepath.Abs(filepath.Join(dir, page.HTMLFile))
+	fmt.Fprintf(t.out, "\nThe flame graphs: %s\n", file)
+	return err
 }

@@ -28,6 +28,7 @@ type Profile struct {
 	// CPU of the same trials by the lab's accounting, in ns by block
 	accounted []float64
 
+	window time.Duration // of all trials
 	stacks map[string]*stack
 }
 
@@ -55,6 +56,7 @@ type window struct {
 // each block has the same number of messages.
 func (p *Profile) add(samples []observed, w window) {
 	first := len(p.Messages)
+	p.window += w.length
 	for i := range blocksOfTrial {
 		at := func(block int) float64 { return w.cpuAt(time.Duration(block) * w.length / blocksOfTrial) }
 		p.accounted = append(p.accounted, at(i+1)-at(i))

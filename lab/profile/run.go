@@ -17,15 +17,17 @@ import (
 const (
 	DefaultFrequency = 4000
 	MaxFrequency     = 20_000
-	DefaultRounds    = 2
+	MinRounds        = 2
 	MaxRounds        = 50
+	// SampledTime is how long each subject is sampled in all rounds if a Config has no Rounds
+	SampledTime = 10 * time.Second
 )
 
 // Config describes a differential profile.
 type Config struct {
 	A, B      string // names of subjects of the run
 	Frequency int    // samples per second of each core; 0: DefaultFrequency, at most MaxFrequency
-	Rounds    int    // trials of each subject; 0: DefaultRounds, at most MaxRounds
+	Rounds    int    // trials of each subject; 0: MinRounds, and as many as SampledTime needs
 }
 
 // validate sets the defaults and reports the first invalid setting.
@@ -33,18 +35,23 @@ func (c *Config) validate() error {
 	if c.Frequency == 0 {
 		c.Frequency = DefaultFrequency
 	}
-	if c.Rounds == 0 {
-		c.Rounds = DefaultRounds
-	}
 	switch {
 	case c.A == c.B:
 		return fmt.Errorf("profile: %s cannot be compared with itself: name two subjects", c.A)
 	case c.Frequency < 10 || c.Frequency > MaxFrequency:
 		return fmt.Errorf("profile: the frequency %d is out of range: give 10 to %d samples per second", c.Frequency, MaxFrequency)
-	case c.Rounds < 1 || c.Rounds > MaxRounds:
+	case c.Rounds < 0 || c.Rounds > MaxRounds:
 		return fmt.Errorf("profile: %d rounds are out of range: give 1 to %d", c.Rounds, MaxRounds)
 	}
 	return nil
+}
+
+// wants reports whether another round is due after so many, with so much time sampled.
+func (c *Config) wants(rounds int, sampled time.Duration) bool {
+	if c.Rounds > 0 {
+		return rounds < c.Rounds
+	}
+	return rounds < MinRounds || sampled < SampledTime && rounds < MaxRounds
 }
 
 // period returns the time between two samples. It is a little longer than that of the frequency, so
@@ -66,7 +73,7 @@ func Run(ctx context.Context, r *lab.Runner, c Config) (*Difference, error) {
 	}
 	kernel, kernelErr := symbol.ReadKernel()
 	a, b := &Profile{Subject: c.A, Period: c.period()}, &Profile{Subject: c.B, Period: c.period()}
-	for round := range c.Rounds {
+	for round := 0; c.wants(round, a.window); round++ {
 		order := []*Profile{a, b}
 		if round%2 == 1 { // a slow drift of the machine hits both alike
 			order = []*Profile{b, a}
