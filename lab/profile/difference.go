@@ -90,6 +90,9 @@ func compareRows(x, y Row) int {
 }
 
 func (p *Profile) side() Side {
+	if n := len(p.faults); n > 0 {
+		p.note(fmt.Sprintf("%d of %d trials were disturbed or failed: %s", n, p.trials, p.faults[0]))
+	}
 	return Side{Subject: p.Subject, Samples: p.Samples, Messages: p.total(), PeriodNS: int64(p.Period), Notes: p.Notes}
 }
 

@@ -29,6 +29,8 @@ type Profile struct {
 	accounted []float64
 
 	window time.Duration // of all trials
+	trials int
+	faults []string // why trials would not count in a run, one for each
 	stacks map[string]*stack
 }
 

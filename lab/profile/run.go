@@ -116,8 +116,9 @@ func (t *trial) run(ctx context.Context, r *lab.Runner, cell workload.Cell) erro
 	if err != nil {
 		return err
 	}
+	p.trials++
 	if len(faults) > 0 {
-		p.note("a trial was disturbed or failed: " + faults[0])
+		p.faults = append(p.faults, faults[0])
 	}
 	p.add(t.samples, window{t.start, time.Duration(done.WindowS * float64(time.Second)), done.Messages, done.Samples})
 	return nil

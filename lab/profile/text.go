@@ -68,7 +68,7 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // WriteText writes the answer and the first rows of the table for a terminal of so many columns.
 func (d *Difference) WriteText(w io.Writer, rows, width int) error {
-	fmt.Fprintf(w, "%s\n\n%s:\n\n", d.Answer(), d.Question())
+	fmt.Fprintf(w, "%s\n\n%s:\n\n", printable(d.Answer()), printable(d.Question()))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "%s\t%s\tdifference\t± (95 %%)\t  \n", short(d.A.Subject, 16), short(d.B.Subject, 16))
 	for _, r := range d.Rows[:min(rows, len(d.Rows))] {

@@ -128,12 +128,14 @@ func textStart(f *elf.File, start uint64) uint64 {
 	return start
 }
 
-// The first instructions of a function that keeps a frame pointer: push %rbp; mov %rsp,%rbp on
-// x86-64, after an optional endbr64.
+// A function that keeps a frame pointer starts with these instructions on x86-64.
 var (
-	endbr64  = []byte{0xf3, 0x0f, 0x1e, 0xfa}
-	pushRBP  = byte(0x55)
-	movRBP   = []byte{0x48, 0x89, 0xe5}
+	pushRBP = byte(0x55)               // push %rbp
+	movRBP  = []byte{0x48, 0x89, 0xe5} // mov %rsp,%rbp
+)
+
+const (
+	prologue = 24  // bytes of a function among which they are
 	probeMax = 400 // functions to look at
 )
 
@@ -156,8 +158,8 @@ func keepsFramePointers(f *elf.File, symbols []Symbol) bool {
 		if s.Start < text.Addr || s.Start+64 > text.Addr+uint64(len(code)) || s.End-s.Start < 64 {
 			continue // leaf functions need no frame
 		}
-		start := bytes.TrimPrefix(code[s.Start-text.Addr:][:16], endbr64)
-		if seen++; start[0] == pushRBP && bytes.Contains(start, movRBP) {
+		start := code[s.Start-text.Addr:][:prologue]
+		if seen++; bytes.Contains(start, movRBP) && bytes.IndexByte(start, pushRBP) >= 0 {
 			with++
 		}
 		if seen == probeMax {
