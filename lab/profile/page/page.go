@@ -18,7 +18,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +49,6 @@ var page = template.Must(template.New("profile").Funcs(template.FuncMap{
 	"style":  func() template.CSS { return template.CSS(report.Style() + style) },
 	"script": func() template.JS { return template.JS(script) },
 	"policy": policy,
-	"half":   func(r profile.Row) string { return profile.Cost(math.Abs(float64(r.High-r.Low)) / 2).String() },
 	"from":   func(callers []string) string { return strings.Join(callers, " < ") },
 	"class":  class,
 	"first":  func(rows []profile.Row) []profile.Row { return rows[:min(MaxRows, len(rows))] },
