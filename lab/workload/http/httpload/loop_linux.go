@@ -18,7 +18,7 @@ type loop struct {
 
 	conns  []conn
 	buffer []byte
-	// connections that became free, for proceedAll
+	// connections that became free, for Work
 	freed []int32
 	// connections for the next requests in the open loop without keep-alive
 	free []int32
@@ -26,7 +26,6 @@ type loop struct {
 
 	open         bool              // the loop is open, not closed
 	schedule     schedule.Schedule // of an open loop that has begun
-	order        schedule.Order    // of schedule; nil before the open loop begins
 	startedCount int64             // requests started
 	freshCount   uint64            // requests that became due without keep-alive
 	counts
@@ -61,7 +60,7 @@ func (l *loop) Leave() {
 func (l *loop) Begun() {
 	if l.open {
 		l.schedule = l.Config.schedule(l.Start.Load())
-		l.order = l.schedule.Order()
+		l.Order = l.schedule.Order()
 	}
 	for i := range l.conns {
 		switch {
@@ -75,21 +74,14 @@ func (l *loop) Begun() {
 	}
 }
 
-// Due implements oneloop.Loop.
-func (l *loop) Due() (at, then int64) {
-	if l.order == nil {
-		return tally.Unset, tally.Unset
+// Work starts the next requests of the connections that became free, and reports whether more have
+// become so. A connection that fails at once is handled in the next call.
+func (l *loop) Work(now int64) bool {
+	n := len(l.freed)
+	for _, i := range l.freed[:n] {
+		l.proceed(int(i), now)
 	}
-	at, _ = l.order.Peek()
-	return at, l.order.Then()
-}
-
-// Offer implements oneloop.Loop.
-func (l *loop) Offer(now int64) (more bool) {
-	l.proceedAll(now)
-	if l.open {
-		l.dispatch(now)
-	}
+	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
 	return len(l.freed) > 0
 }
 
@@ -112,14 +104,10 @@ func (l *loop) allComplete() bool {
 // errorLimitReached reports whether the limit of errors is reached.
 func (l *loop) errorLimitReached() bool { return l.MaxErrors > 0 && l.Failed.Load() >= l.MaxErrors }
 
-// Finish starts the requests that were due in the window.
-func (l *loop) Finish(end int64) {
-	l.EndedEarly = l.EndedEarly && !l.allComplete()
-	for l.open && l.dispatch(end) < end {
-	}
-}
+// Finish implements oneloop.Loop.
+func (l *loop) Finish(int64) { l.EndedEarly = l.EndedEarly && !l.allComplete() }
 
-// Waiting implements oneloop.Loop.
+// Waiting reports whether requests are not complete.
 func (l *loop) Waiting(int64) bool { return !l.errorLimitReached() && l.unfinished() > 0 }
 
 // unfinished counts the requests that are under way, or were due but not started because their
@@ -152,14 +140,4 @@ func (l *loop) Check(now int64) (next int64) {
 		}
 	}
 	return now + min(oneloop.Nap, max(timeout/20, 1e6))
-}
-
-// proceedAll starts the next requests of the connections that became free. A connection that fails
-// at once is handled in the next call.
-func (l *loop) proceedAll(now int64) {
-	n := len(l.freed)
-	for _, i := range l.freed[:n] {
-		l.proceed(int(i), now)
-	}
-	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
 }
