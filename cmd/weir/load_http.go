@@ -24,6 +24,8 @@ type httpCmd struct {
 	Requests       int64          `short:"n" placeholder:"N" help:"Stop after so many requests (closed loop only)."`
 	Duration       *time.Duration `placeholder:"10s" help:"How long to measure; of a ramp each step, of a search each probe (2s there)."`
 	NoKeepAlive    bool           `help:"Open a connection for each request."`
+	HTTP2          bool           `name:"http2" help:"Use HTTP/2: by ALPN for https://, with prior knowledge (h2c) for http://."`
+	Streams        int            `placeholder:"1" help:"HTTP/2: requests at once on each connection."`
 	Timeout        time.Duration  `default:"5s" help:"A request without an answer after this time, counted from its intended send time, has failed."`
 	AcceptEncoding string         `placeholder:"gzip" enum:",gzip" default:"" help:"Accept bodies in gzip."`
 	Expect         string         `placeholder:"FILE" predictor:"file" help:"The body that every answer must have (default: the body of the first answer)."`
@@ -44,7 +46,7 @@ type httpCmd struct {
 
 // Help is the long part of the command's help.
 func (c *httpCmd) Help() string {
-	return `Every answer must be correct HTTP/1.1, with the expected status and body. A plain GET expects the status 200 and the body of --expect or of the first answer; a request that flags or --mix describe, what they say. Errors are counted by kind: connect, timeout, reset, closed, tls, status, body, length, sha256, match, json, protocol. The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
+	return `Every answer must be correct HTTP/1.1 or HTTP/2, with the expected status and body. A plain GET expects the status 200 and the body of --expect or of the first answer; a request that flags or --mix describe, what they say. Errors are counted by kind: connect, timeout, reset, closed, tls, status, body, length, sha256, match, json, protocol, stream and goaway (HTTP/2: the server reset the stream, or went away). The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
 
 The report shows:
 
@@ -66,6 +68,7 @@ Examples:
   weir load http -c 1000 --rate 500 --no-keep-alive http://[::1]:8080/
   weir load http --method POST --header 'Content-Type: application/json' --body '{"n": 1}' --status 201 --json-field n=1 http://127.0.0.1:8080/items
   weir load http -c 64 --rate 5000 --mix requests.toml http://127.0.0.1:8080/    requests by weight; see docs/load-http.md
+  weir load http -c 8 --http2 --streams 32 --rate 5000 --ca cert.pem https://localhost:8443/
   weir load http --ramp 1000:20000:1000 --duration 5s --max-errors 100 http://127.0.0.1:8080/
   weir load http --knee --limit 20ms --expect www/page.html http://127.0.0.1:8080/page.html`
 }
@@ -116,7 +119,7 @@ func (c *httpCmd) send(ctx context.Context, t *terminal, config httpload.Config)
 }
 
 func (c *httpCmd) config() (httpload.Config, error) {
-	config := httpload.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
+	config := httpload.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, HTTP2: c.HTTP2, Streams: c.Streams, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
 		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs,
 		TLS: httpload.TLS{Insecure: c.Insecure, ServerName: c.ServerName, Resume: c.Resume, KeyExchange: c.KeyExchange}}
 	switch {

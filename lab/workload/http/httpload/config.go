@@ -40,6 +40,10 @@ type Config struct {
 	Requests int64         // number of requests after which a closed loop ends; 0: no limit
 	Duration time.Duration // of the measured window; 0 only with Requests or when steered
 	Close    bool          // no keep-alive: a new connection for each request
+	// over https:// by ALPN, over http:// with prior knowledge; it needs keep-alive
+	HTTP2 bool
+	// requests under way on a connection of HTTP/2; 0: 1. Each is due as those of a connection are
+	Streams int
 	// from the due time of a request, in the closed loop from its start; 0: DefaultTimeout
 	Timeout time.Duration
 	Gzip    bool // accept gzip
@@ -64,7 +68,7 @@ func (c Config) Check(steered bool) error {
 	if why := c.checkNumbers(); why != "" {
 		return load.UsageError(why)
 	}
-	if why := cmp.Or(c.checkEnd(steered), c.checkMix()); why != "" {
+	if why := cmp.Or(c.checkEnd(steered), c.checkHTTP2(), c.checkMix()); why != "" {
 		return load.UsageError(why)
 	}
 	if !steered && (c.Requests == 0 || c.Duration != 0) {
@@ -94,7 +98,8 @@ func (c Config) checkNumbers() string {
 // schedule returns when the requests of an open loop are due. Without keep-alive the connections
 // of the schedule only determine the size of a burst.
 func (c Config) schedule(start int64) schedule.Schedule {
-	return schedule.Schedule{Start: start, Pattern: c.pattern(), N: c.Connections, Period: float64(c.Connections) * 1e9 / c.Rate, Seed: c.Seed}
+	n := c.Connections * max(c.Streams, 1)
+	return schedule.Schedule{Start: start, Pattern: c.pattern(), N: n, Period: float64(n) * 1e9 / c.Rate, Seed: c.Seed}
 }
 
 func (c Config) checkEnd(steered bool) string {

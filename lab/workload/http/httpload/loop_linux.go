@@ -16,13 +16,19 @@ type loop struct {
 	tlsConfig *tls.Config // nil: plain HTTP
 	mixer     mixer
 
-	conns  []conn
+	conns  []conn // of HTTP/2 first the carriers, then the slots of their streams
 	buffer []byte
 	// connections that became free, for proceedAll
 	freed []int32
 	// connections for the next requests in the open loop without keep-alive
 	free []int32
 	busy int // connections with a request under way
+
+	// of HTTP/2
+	carriers   int       // 0: HTTP/1.1
+	sessions   []session // of the carriers
+	unflushed  []int32   // carriers with output
+	receivedAt int64     // ns; time of the last bytes
 
 	open         bool              // the loop is open, not closed
 	schedule     schedule.Schedule // of an open loop that has begun
@@ -35,8 +41,14 @@ type loop struct {
 func newLoop(c Config, s *oneloop.State, tlsConfig *tls.Config, requests []*prepared) *loop {
 	l := &loop{Config: c, State: s, tlsConfig: tlsConfig, mixer: newMixer(requests, c.Seed),
 		conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10), open: c.Rate > 0, counts: newCounts()}
+	if c.HTTP2 {
+		l.carriers, l.sessions = c.Connections, make([]session, c.Connections)
+		l.conns = make([]conn, c.Connections*(1+max(c.Streams, 1)))
+	}
 	for i := range l.conns {
-		l.conns[i].fd = -1
+		if l.conns[i].fd = -1; i >= l.carriers && c.HTTP2 {
+			l.conns[i].state = idle
+		}
 	}
 	return l
 }
@@ -63,14 +75,14 @@ func (l *loop) Begun() {
 		l.schedule = l.Config.schedule(l.Start.Load())
 		l.order = l.schedule.Order()
 	}
-	for i := range l.conns {
+	for i := l.carriers; i < len(l.conns); i++ {
 		switch {
 		case !l.open:
 			l.freed = append(l.freed, int32(i))
 		case l.Close:
 			l.free = append(l.free, int32(i))
 		default:
-			l.conns[i].next = l.schedule.First(i)
+			l.conns[i].next = l.schedule.First(i - l.carriers)
 		}
 	}
 }
@@ -90,6 +102,7 @@ func (l *loop) Offer(now int64) (more bool) {
 	if l.open {
 		l.dispatch(now)
 	}
+	l.flushSessions()
 	return len(l.freed) > 0
 }
 
@@ -117,6 +130,7 @@ func (l *loop) Finish(end int64) {
 	l.EndedEarly = l.EndedEarly && !l.allComplete()
 	for l.open && l.dispatch(end) < end {
 	}
+	l.flushSessions()
 }
 
 // Waiting implements oneloop.Loop.
@@ -135,7 +149,7 @@ func (l *loop) unfinished() int64 {
 // Check checks the timeouts of all connections, and the retry of failed ones.
 func (l *loop) Check(now int64) (next int64) {
 	timeout := int64(l.timeout())
-	for i := range l.conns {
+	for i := l.carriers; i < len(l.conns); i++ {
 		c := &l.conns[i]
 		switch {
 		case c.hasRequest && now-c.dueAt > timeout:
@@ -151,6 +165,7 @@ func (l *loop) Check(now int64) (next int64) {
 			l.abandonOldest(i, now)
 		}
 	}
+	l.checkSessions(now)
 	return now + min(oneloop.Nap, max(timeout/20, 1e6))
 }
 

@@ -14,9 +14,6 @@ import (
 	"weir/lab/workload/http/httpload/response"
 )
 
-// maxLearned is the largest size of an expected body that is taken from the server.
-const maxLearned = 256 << 20
-
 // probeServer connects to the server and returns it, with the parameters of TLS unless config is
 // nil. It makes each request once whose first answer decides what is expected.
 func probeServer(ctx context.Context, c Config, config *tls.Config, requests []*prepared) (server oneloop.Server, secured *TLSReport, err error) {
@@ -63,6 +60,9 @@ func probe(ctx context.Context, c Config, config *tls.Config, r *prepared) (serv
 		}
 		defer conn.Close()
 	}
+	if c.HTTP2 && secured != nil && secured.ALPN != alpnHTTP2 {
+		return server, nil, fmt.Errorf("load: can't use HTTP/2 with %s: %w", target, errNoHTTP2)
+	}
 	if r == nil {
 		if c.TLS.Resume {
 			receiveTickets(conn, &c)
@@ -78,6 +78,10 @@ func probe(ctx context.Context, c Config, config *tls.Config, r *prepared) (serv
 // receiveTickets makes a request for the server's session tickets, which come with its answer.
 func receiveTickets(conn net.Conn, c *Config) {
 	r := &Request{}
+	if c.HTTP2 {
+		(&exchange{}).run(conn, r.requestHTTP2(c)) //nolint:errcheck // only for the tickets
+		return
+	}
 	if _, err := conn.Write(r.encode(c)); err == nil {
 		var p response.Parser
 		p.Begin(false)
@@ -96,6 +100,13 @@ func handshake(ctx context.Context, conn net.Conn, target string, config *tls.Co
 
 // learn makes the request p on conn, and takes the body of the answer as the expected one.
 func (p *prepared) learn(conn net.Conn) error {
+	if p.http2 != nil {
+		var e exchange
+		if err := e.run(conn, p.http2); err != nil {
+			return err
+		}
+		return p.learnFrom(e.head.Status, e.text, e.head.Coding)
+	}
 	if _, err := conn.Write(p.wire); err != nil {
 		return err
 	}

@@ -78,6 +78,9 @@ func (l *loop) handleTLS(i int, events uint32) {
 		l.stepHandshake(i)
 		return
 	}
+	if i < l.carriers {
+		l.queueFlush(i)
+	}
 	if !c.tls.drained {
 		l.receiveTLS(i)
 	}
@@ -119,6 +122,10 @@ func (l *loop) receiveTLS(i int) {
 // tlsError handles an error of connection i after the handshake.
 func (l *loop) tlsError(i int, now int64, err error) {
 	c := &l.conns[i]
+	if i < l.carriers {
+		l.sessionEnded(i, now, tlsKind(err), err.Error())
+		return
+	}
 	if !c.hasRequest && tlsKind(err) != kindTLS {
 		l.closeConn(i) // it was idle or ending: no response was lost
 		l.freed = append(l.freed, int32(i))

@@ -36,6 +36,9 @@ func (r *Report) title() string {
 	if !r.KeepAlive {
 		what = fmt.Sprintf("%d at once, a connection for each", r.Connections)
 	}
+	if r.Streams > 0 {
+		what += fmt.Sprintf(" of HTTP/2 with %d requests at once", r.Streams)
+	}
 	if r.Rate > 0 {
 		what += fmt.Sprintf(", open loop of %g requests/s%s", r.Rate, arrivals[r.Pattern])
 	} else {

@@ -26,7 +26,7 @@ var KeyExchanges = map[string]tls.CurveID{
 	"X25519": tls.X25519, "X25519MLKEM768": tls.X25519MLKEM768, "P-256": tls.CurveP256, "P-384": tls.CurveP384, "P-521": tls.CurveP521,
 }
 
-// alpnHTTP1 is the only application protocol that is offered.
+// alpnHTTP1 is the only application protocol that is offered, without Config.HTTP2.
 const alpnHTTP1 = "http/1.1"
 
 // check returns what is wrong with t, or "".
@@ -60,7 +60,11 @@ func (c Config) tlsConfig() *tls.Config {
 	if err != nil || u.Scheme != "https" {
 		return nil
 	}
-	t := &tls.Config{ServerName: c.TLS.ServerName, NextProtos: []string{alpnHTTP1}, InsecureSkipVerify: c.TLS.Insecure} //nolint:gosec // on request
+	protocol := alpnHTTP1
+	if c.HTTP2 {
+		protocol = alpnHTTP2
+	}
+	t := &tls.Config{ServerName: c.TLS.ServerName, NextProtos: []string{protocol}, InsecureSkipVerify: c.TLS.Insecure} //nolint:gosec // on request
 	if t.ServerName == "" {
 		t.ServerName = u.Hostname()
 	}
@@ -123,6 +127,8 @@ func handshakeError(name string, err error) error {
 		why = fmt.Sprintf("the server's certificate is not for %q: give a name that it has by --server-name, or accept any by --insecure", name)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		why = "the server's certificate has expired or is not yet valid: renew it, or accept any by --insecure"
+	case strings.Contains(err.Error(), "no application protocol"): // crypto/tls exports no type of a server's alert
+		why = "the server does not have the HTTP version that was asked for by ALPN: leave out --http2, or turn HTTP/2 on in the server"
 	case errors.As(err, &notTLS):
 		why = "the server does not speak TLS on this port: correct the port, or write http://"
 	default:

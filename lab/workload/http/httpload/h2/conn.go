@@ -3,6 +3,7 @@ package h2
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -213,6 +214,7 @@ func (c *Conn) CloseAll() (handles []int) {
 	for _, s := range c.streams {
 		handles = append(handles, s.handle)
 	}
+	slices.Sort(handles)
 	clear(c.streams)
 	c.pending, c.goAway = nil, true
 	return handles
