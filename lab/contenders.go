@@ -28,7 +28,8 @@ type contender struct {
 // run is skipped with the reason. The run fails if a required subject cannot run, or if none can.
 func (r *Runner) findSubjects(ctx context.Context) error {
 	r.subjects = map[string]contender{}
-	if err := checkTargets(r.options.Targets); err != nil {
+	targets, err := parseTargets(r.options.Targets)
+	if err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	chosen, err := r.chosenSubjects()
@@ -45,10 +46,10 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 		r.addSubject(contender{Subject: s}, s.Describe())
 		r.programs[s.Name] = s.Program()
 	}
-	for _, target := range r.options.Targets {
-		name, here := "target "+target, isLocalAddress(ctx, target)
-		r.addSubject(contender{Subject: &subject.Subject{Name: name, WarmMessages: 1000}, Target: target, OnThisMachine: here},
-			result.Subject{Name: name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here})
+	for _, t := range targets {
+		here := isLocalAddress(ctx, t.addr)
+		r.addSubject(contender{Subject: &subject.Subject{Name: t.name, WarmMessages: 1000}, Target: t.addr, OnThisMachine: here},
+			result.Subject{Name: t.name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here})
 	}
 	switch {
 	case len(r.subjects) > 0:
@@ -59,18 +60,28 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 	return fmt.Errorf("lab: no subject can take part: %s", joinSkips(r.results.Skipped))
 }
 
-// checkTargets rejects malformed and repeated targets before anything is built; the generator would
+// target is a server that already runs.
+type target struct{ name, addr string }
+
+// parseTargets rejects malformed and repeated targets before anything is built; the generator would
 // find them only in the middle of the run.
-func checkTargets(targets []string) error {
-	for i, target := range targets {
-		if err := load.CheckTarget(target); err != nil {
-			return err
+func parseTargets(texts []string) (all []target, err error) {
+	for _, text := range texts {
+		t := target{"target " + text, text}
+		if g := subject.ParseGiven(text); g.URL != "" {
+			if t = (target{g.Name, strings.TrimSuffix(strings.TrimPrefix(g.URL, "http://"), "/")}); strings.Contains(t.addr, "/") {
+				return nil, fmt.Errorf("the target %s is not NAME=http://HOST:PORT: give paths with the load", text)
+			}
 		}
-		if slices.Contains(targets[:i], target) {
-			return fmt.Errorf("the target %s is given twice: name it once", target)
+		if err := load.CheckTarget(t.addr); err != nil {
+			return nil, err
 		}
+		if slices.ContainsFunc(all, func(other target) bool { return other.addr == t.addr || other.name == t.name }) {
+			return nil, fmt.Errorf("the target %s is given twice: name it once", text)
+		}
+		all = append(all, t)
 	}
-	return nil
+	return all, nil
 }
 
 func (r *Runner) addSubject(c contender, d result.Subject) {
@@ -113,11 +124,34 @@ func (r *Runner) chosenSubjects() ([]*subject.Subject, error) {
 		names = slices.DeleteFunc(names, func(name string) bool { return !r.startedWith(name) })
 	}
 	names = r.withoutAbsent(names)
+	more := slices.Clone(r.options.Subjects)
+	for _, text := range r.options.SubjectCommands {
+		s, err := subject.ParseGiven(text).Subject(r.options.Dir, r.experiment.Workload)
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, s)
+	}
 	if len(names)+len(r.options.SubjectFiles) == 0 {
-		return r.options.Subjects, nil // Select would take an empty list for all subjects
+		return distinctNames(more) // Select would take an empty list for all subjects
 	}
 	chosen, err := subject.Select(r.options.Root, names, r.options.SubjectFiles)
-	return append(chosen, r.options.Subjects...), err
+	if err != nil {
+		return nil, err
+	}
+	return distinctNames(append(chosen, more...))
+}
+
+// distinctNames returns an error if two subjects have one name.
+func distinctNames(all []*subject.Subject) ([]*subject.Subject, error) {
+	seen := map[string]bool{}
+	for _, s := range all {
+		if seen[s.Name] {
+			return nil, fmt.Errorf("two subjects have the name %s: rename one", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	return all, nil
 }
 
 // withoutAbsent removes the subjects of a built-in experiment that this checkout does not have, if
@@ -142,7 +176,8 @@ func (r *Runner) withoutAbsent(names []string) []string {
 
 // required reports whether the run must not start without s.
 func (r *Runner) required(s *subject.Subject) bool {
-	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) || slices.Contains(r.options.Subjects, s) ||
+	given := func(text string) bool { return subject.ParseGiven(text).Name == s.Name }
+	return r.startedWith(s.Name) || slices.Contains(r.options.Required, s.Name) || slices.Contains(r.options.Subjects, s) || slices.ContainsFunc(r.options.SubjectCommands, given) ||
 		slices.Contains(r.options.SubjectFiles, s.File) || slices.Contains(r.options.SubjectFiles, s.Dir)
 }
 

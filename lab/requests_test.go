@@ -236,16 +236,16 @@ func TestFailedRequestsFailTheTrialExceptUnansweredOnes(t *testing.T) {
 		}, "", ""},
 		{"closed loop, connections mostly wait for the generator: rejected", func(x *result.Trial, _ *workload.Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
-			x.HTTP.LatencyMeanUS = 300
+			x.LatencyMeanUS = 300
 		}, "requests were with the subject for 2 % of the time of the connections (Little's law)", ""},
 		{"closed loop, connections mostly wait for the generator, long tail of latency: rejected by the mean", func(x *result.Trial, _ *workload.Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
 			x.LatencyUS = result.Percentiles{P01: 100, P50: 200, P99: 50_000, P999: 60_000, Max: 70_000}
-			x.HTTP.LatencyMeanUS = 900
+			x.LatencyMeanUS = 900
 		}, "requests were with the subject for 6 % of the time of the connections (Little's law)", ""},
 		{"closed loop, connections mostly wait for the subject: accepted", func(x *result.Trial, _ *workload.Evidence) {
 			x.Pattern, x.WindowS, x.Messages, x.Connections = result.Closed, 1, 4000, 64
-			x.HTTP.LatencyMeanUS = 16_000
+			x.LatencyMeanUS = 16_000
 		}, "", ""},
 		{"closed loop, a connection reset: failed", func(x *result.Trial, ev *workload.Evidence) {
 			x.Pattern, ev.Errors = result.Closed, map[string]int64{"reset": 1}

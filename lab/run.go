@@ -23,15 +23,19 @@ type Options struct {
 	Root         string   // of the project; its subjects/ holds the subjects
 	Required     []string // names of subjects that must take part
 	SubjectFiles []string // further subject.toml files, whose subjects must take part
-	Targets      []string // HOST:PORT of servers that already run
-	Seed         uint64
-	ServerCPUs   int      // number of cores for the subject, 1 or more
-	Namespace    bool     // put the two ends into network namespaces of their own
-	Quick        bool     // recorded in the plan
-	CountEvents  bool     // after the trials, count system calls and switches
-	Generator    []string // the command line of weir load
-	Command      string   // the command line that repeats the run
-	Weir         string   // the version of the lab
+	// further subjects as NAME=COMMAND or NAME:PORT=COMMAND, which must take part; see
+	// subject.ParseGiven
+	SubjectCommands []string
+	Dir             string   // absolute path of the folder in which SubjectCommands run
+	Targets         []string // servers that already run: HOST:PORT, or NAME=http://HOST:PORT
+	Seed            uint64
+	ServerCPUs      int      // number of cores for the subject, 1 or more
+	Namespace       bool     // put the two ends into network namespaces of their own
+	Quick           bool     // recorded in the plan
+	CountEvents     bool     // after the trials, count system calls and switches
+	Generator       []string // the command line of weir load
+	Command         string   // the command line that repeats the run
+	Weir            string   // the version of the lab
 
 	// further subjects, which must take part; a resumed run does not have them
 	Subjects []*subject.Subject `json:"-"`

@@ -147,6 +147,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running,
 	s.Errors = report.Errors
 	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.SharedCores, report.Errors, r.coresFor(s.Process != nil)
 	judgeTrial(r.workload, t, seen.evidence)
+	t.Limit = limitOf(t, seen.evidence)
 	return nil
 }
 
@@ -179,7 +180,7 @@ func (r *Runner) window(ctx context.Context, g *generator, s *workload.Running, 
 func fillLoad(t *result.Trial, g load.Report) {
 	t.Messages, t.Bytes, t.OfferedRate, t.AchievedRatio, t.Behind = g.Messages, g.Bytes, g.OfferedRate, g.AchievedRatio, g.Behind
 	t.LatenessUS, t.GapUS, t.LatencyUS, t.SpreadUS = g.LatenessUS, g.GapUS, g.LatencyUS, g.SpreadUS
-	t.WindowS = time.Duration(g.WindowNS).Seconds()
+	t.LatencyMeanUS, t.WindowS = g.LatencyMeanUS, time.Duration(g.WindowNS).Seconds()
 	if t.Messages > 0 {
 		t.LoadUSPerMsg = us(time.Duration(g.CPUNS)) / float64(t.Messages)
 	}

@@ -103,6 +103,7 @@ type observation struct {
 	after             reading
 	census            sample.Census // taken after the window
 	switches          result.Switches
+	runQueueRatio     float64 // the subject's run-queue wait, all threads / duration
 	gc                *result.GC
 	evidence          workload.Evidence
 	ownsPacketThreads bool // the kernel's packet threads (ksoftirqd) work for the trial
@@ -125,6 +126,7 @@ func (w *watch) finish(from, to time.Duration) (o observation, err error) {
 		if o.census, err = w.subject.Group.Census(); err != nil {
 			return o, err
 		}
+		o.runQueueRatio = float64(max(0, o.census.RunQueueWait-w.censusBefore.RunQueueWait)) / float64(to-w.censusAt)
 		o.switches = switches(w.censusBefore, o.census, float64(to-from)/float64(to-w.censusAt))
 	}
 	o.evidence = o.judge(w.trialProcesses())

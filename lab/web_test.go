@@ -185,3 +185,33 @@ func TestRunOfRatesReportsSlowAndWrongAnswers(t *testing.T) {
 	}
 	must(t, report.Write(b.options.Out, found, ReportKind(found.Plan.Workload)))
 }
+
+// TestACommandAndAnAddressAreSubjects: a server takes part without a file, by the command that
+// starts it or by its address, and is asked for what it serves.
+func TestACommandAndAnAddressAreSubjects(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	server := &nethttp.Server{ReadHeaderTimeout: time.Minute, Handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { fmt.Fprintln(w, "hello") })}
+	over := make(chan error, 1) // the server's result
+	go func() { over <- server.Serve(l) }()
+	defer func() { server.Close(); <-over }()
+	www := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(www, "hello"), []byte("hello\n"), 0o644))
+	hello := &http.Load{Common: workload.Common{Name: "hello", Rate: 50}, Path: "/hello"}
+	b := newWebBench(t, http.Requests, []workload.Load{hello})
+	b.options.SubjectCommands = []string{fmt.Sprintf("mine=%q web {addr} %q 0 0 one", os.Args[0], www)}
+	b.options.Targets = []string{"there=http://" + l.Addr().String()}
+	b.options.Dir = www
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	seen := map[string]bool{}
+	for _, trial := range found.Trials {
+		seen[trial.Subject] = true
+		if trial.HTTP == nil || len(trial.FailedBecause) > 0 || (trial.CPUUSPerMessage > 0) != (trial.Subject == "mine" && trial.Messages > 0) {
+			t.Errorf("%s: got %d answers at %v us of CPU, failures %q; want answers without failures, and CPU of the command alone", trial.Subject, trial.Messages, trial.CPUUSPerMessage, trial.FailedBecause)
+		}
+	}
+	if !seen["mine"] || !seen["there"] {
+		t.Errorf("got trials of %v, want mine and there", seen)
+	}
+}

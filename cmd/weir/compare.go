@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"weir/lab"
+	"weir/lab/compare"
 	"weir/lab/result"
 )
 
@@ -19,7 +20,7 @@ type compareCmd struct {
 func (c *compareCmd) Help() string {
 	return `Compares each subject of both runs with itself, under each load of both. A ratio over 1 says that it cost more in DIR_A.
 
-The two runs were not interleaved: their ratios include any change of the machine in between. The tables "CPU / CPU of NAME" divide the CPU of every subject by that of the reference in the same blocks, which removes what affected both. Prefer them if there is a subject that did not change.
+The two runs were not interleaved: their ratios include any change of the machine in between. The tables "CPU / CPU of NAME" divide the CPU of every subject by that of the reference in the same blocks, which removes what affected both. Prefer them if there is a subject that did not change. To judge a change, use weir lab gate, which interleaves both.
 
 Examples:
 
@@ -43,6 +44,33 @@ func (c *compareCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return fmt.Errorf("cannot compare %s (A) with %s (B): %w", c.A, c.B, err)
 	}
+	if err := c.print(t, kind, a, b, found); err != nil {
+		return err
+	}
+	return secondCosts(found)
+}
+
+// secondCosts is the exit status of a comparison. It says whether a subject used more CPU in the
+// second run.
+func secondCosts(found []result.Comparison) error {
+	open := false
+	for _, f := range found {
+		switch {
+		case f.Metric != result.MetricCPU:
+		case f.Verdict == result.Different && f.Ratio < 1:
+			return statusError(exitFailed)
+		case f.Verdict == result.Undecided:
+			open = true
+		}
+	}
+	if open {
+		return undecided
+	}
+	return nil
+}
+
+// print writes the comparisons as text or as JSON.
+func (c *compareCmd) print(t *terminal, kind compare.Kind, a, b *result.Results, found []result.Comparison) error {
 	if !c.JSON {
 		return kind.WriteRuns(t.out, c.A, c.B, a, b, found)
 	}

@@ -73,6 +73,26 @@ func TestCompareSaysWhatChanged(t *testing.T) {
 	}
 }
 
+func TestCompareExitsByTheSecondRun(t *testing.T) {
+	few := func(r *result.Results) { r.Trials = r.Trials[:4] }
+	for _, c := range []struct {
+		name          string
+		first, second float64
+		change        func(*result.Results)
+		want          error
+	}{
+		{"cheaper", 15, 10, nil, nil},
+		{"the same", 10, 10, nil, nil},
+		{"dearer", 10, 15, nil, statusError(exitFailed)},
+		{"one block", 10, 10.5, few, undecided},
+	} {
+		cmd := compareCmd{A: comparableRun(t, c.first, c.change), B: comparableRun(t, c.second, c.change)}
+		if text, err := output(t, cmd.Run); err != c.want {
+			t.Errorf("%s: got %v, want %v:\n%s", c.name, err, c.want, text)
+		}
+	}
+}
+
 func TestCompareWritesJSON(t *testing.T) {
 	cmd := compareCmd{A: comparableRun(t, 15, nil), B: comparableRun(t, 10, nil), JSON: true}
 	text, err := output(t, cmd.Run)

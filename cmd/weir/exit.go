@@ -28,7 +28,7 @@ type usageError struct{ error }
 // Unwrap returns the mistake.
 func (u usageError) Unwrap() error { return u.error }
 
-// nothingError is a run that finished and has no result.
+// nothingError is a run or a check that finished and has no result.
 type nothingError struct{ error }
 
 // exitCode prints err on standard error and returns the exit status of the process.
@@ -134,7 +134,7 @@ var loadStatuses = []status{
 var statusMeanings = map[string][]status{
 	"lab run": {
 		{exitDone, "the run is complete, and its report is written"},
-		{exitFailed, "it could not be run, or a subject failed"},
+		{exitFailed, "it could not be run, or a subject failed and has no valid trial"},
 		{exitUsage, "the command line is wrong: an unknown flag, experiment or subject, a value out of range"},
 		{exitNothing, "every trial was rejected: the run answers nothing"},
 		{exitInterrupted, "interrupted: what was measured is kept, --resume goes on"},
@@ -146,8 +146,17 @@ var statusMeanings = map[string][]status{
 		{exitNothing, "undecided: the budget is used up, or the A/A control differs"},
 		{exitInterrupted, "interrupted: nothing is left behind"},
 	},
-	"lab build":      {{exitFailed, "a subject could not be built; one whose tools are missing is skipped"}},
-	"lab check":      {{exitFailed, "a subject does not keep the contract, or it could not be checked"}},
+	"lab build": {{exitFailed, "a subject could not be built; one whose tools are missing is skipped"}},
+	"lab check": {
+		{exitDone, "each subject that was checked keeps the contract"},
+		{exitFailed, "a subject does not keep the contract, or it could not be checked"},
+		{exitNothing, "nothing was checked"},
+	},
+	"lab compare": {
+		{exitDone, "no subject used more CPU per message in DIR_B"},
+		{exitFailed, "a subject used more CPU in DIR_B, or the runs cannot be compared"},
+		{exitNothing, "none did, and for some it is undecided"},
+	},
 	"lab measure":    {{exitFailed, "the command could not be run, or ended with an error of its own"}},
 	"load stream":    loadStatuses,
 	"load http":      {loadStatuses[0], {exitFailed, "it could not be sent, or requests failed (with --ramp and --knee they may)"}},

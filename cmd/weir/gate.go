@@ -26,7 +26,8 @@ type gateCmd struct {
 	Build   string `help:"Shell command that builds each version, in its folder." placeholder:"CMD"`
 	Start   string `name:"run" xor:"how" help:"Command that runs the server, with {addr} or {port}; a shell does not read it." placeholder:"CMD"`
 
-	Load        string        `predictor:"load" help:"The load: sink, echo, page, page-closed, files, files-closed, chat, or a .toml file with one load (default: the subject's first workload)." placeholder:"LOAD"`
+	Get         string        `help:"Ask for this path, of any HTTP server: with the load get, which is the default then." placeholder:"PATH"`
+	Load        string        `predictor:"load" help:"The load: sink, echo, get, get-closed, page, page-closed, files, files-closed, chat, or a .toml file with one load (default: the subject's first workload)." placeholder:"LOAD"`
 	Connections int           `help:"Number of connections." placeholder:"N"`
 	Rate        float64       `name:"rate-per-connection" help:"Messages per second on each connection." placeholder:"N"`
 	Size        int           `help:"Bytes per message." placeholder:"N"`
@@ -76,6 +77,7 @@ Examples:
 
   weir lab gate main HEAD --subject subjects/go-goroutine/subject.toml
   weir lab gate origin/main . --build 'go build -o server ./cmd/server' --run './server --listen {addr}' --load echo
+  weir lab gate main HEAD --build 'npm ci' --run 'node server.js' --get /hello
   weir lab gate v1.2.0 HEAD --subject server/subject.toml --metric cpu,memory --markdown comment.md --junit gate.xml
   weir lab gate HEAD --subject server/subject.toml --write-baseline baseline.json
   weir lab gate HEAD --subject server/subject.toml --baseline baseline.json`
@@ -143,6 +145,9 @@ func (c *gateCmd) config() (gate.Config, error) {
 // load reads the load and applies the flags to it.
 func (c *gateCmd) load() (*lab.Experiment, error) {
 	name := cmp.Or(c.Load, gate.DefaultLoad(c.Subject))
+	if c.Get != "" {
+		name = cmp.Or(c.Load, "get")
+	}
 	if name == "" {
 		return nil, errors.New("gate: name the load: --load echo, for example")
 	}
@@ -154,7 +159,7 @@ func (c *gateCmd) load() (*lab.Experiment, error) {
 		e.Connections = []int{c.Connections}
 	}
 	replace(&e.Duration, workload.Duration(c.Duration))
-	return e, setLoads(e, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0})
+	return e, setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0})
 }
 
 // write prints the outcome, and writes the files that were asked for.

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"weir/lab/load"
-	"weir/lab/workload/stream/streamload"
 )
 
 type loadCmd struct {
@@ -21,92 +21,144 @@ type loadCmd struct {
 	Chat   chatLoadCmd  `cmd:"" help:"Send messages to the rooms of an IRC server; example: weir load chat -c 64 --rate 500 127.0.0.1:6667"`
 }
 
-type streamCmd struct {
-	Target string `arg:"" help:"HOST:PORT of the server; an IPv6 address stands in brackets."`
-
-	Connections int           `short:"c" default:"64" help:"Connections that send; 0 with --idle or --churn alone."`
-	Rate        *float64      `name:"rate-per-connection" placeholder:"125" help:"Messages per second on each connection."`
-	Size        int           `default:"1000" help:"Bytes per message."`
-	Pattern     string        `placeholder:"staggered" predictor:"patterns" help:"Arrival pattern: staggered (evenly apart), together (all connections at once) or poisson (independent)."`
-	Duration    time.Duration `default:"10s" help:"How long to measure."`
-	Seed        uint64        `default:"1" help:"Seed of the Poisson arrivals."`
-	Echo        bool          `help:"The server echoes everything: check every byte and measure the latency of every message."`
-	Bits        float64       `placeholder:"1e6" help:"Instead of a rate of messages: bits per second on each connection, in small writes as tcpkali makes them."`
-	Idle        int           `placeholder:"N" help:"Idle connections, held open beside the others."`
-	Churn       float64       `placeholder:"RATE" help:"Short connections per second beside the others: connect, send one message, close."`
-	CPUs        []int         `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
-	JSON        bool          `name:"json" help:"Write the report as JSON."`
-	Steer       bool          `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
-
-	OldRate *float64 `name:"rate" hidden:"" old:"--rate-per-connection" placeholder:"125"`
+// loadFlags are the flags that all loads have.
+type loadFlags struct {
+	Duration   *time.Duration `placeholder:"10s" help:"How long to measure; of a search each probe (2s there)."`
+	Knee       kneeFlag       `placeholder:"\"p99 < 10ms\"" help:"Search for the highest rate with under 1 % failures and this latency (p50, p99, p99.9 or max), counted from the intended send times."`
+	Histograms bool           `help:"Add the distributions of times to the report as histograms, so that reports can be merged."`
+	CPUs       []int          `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
+	JSON       bool           `name:"json" help:"Write the report as JSON."`
+	Steer      bool           `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
 }
 
-// Help is the long part of the command's help.
-func (c *streamCmd) Help() string {
-	return `An open loop: the send time of every message is fixed before the first is sent, and latency counts from it, so that coordinated omission is not possible. A connection that the server does not read keeps its schedule: overdue messages are sent as soon as there is room, and counted as behind.
-
-The report shows:
-
-  lateness   actual minus intended send time; the generator's own, unless connections were full
-  gaps       time between the messages of one connection; 1/rate if evenly apart
-  latency    from the intended send time to the last byte of the echo
-  behind     messages that found their connection full
-  own CPU    of the generator, and how long its threads waited for a core
-
-Examples:
-
-  weir load stream 127.0.0.1:7000                               64 connections x 125/s x 1000 bytes, 10 s
-  weir load stream -c 1000 --rate-per-connection 10 --pattern together [::1]:7000
-  weir load stream --echo --json --duration 30s example.org:7   latency of echoes
-  weir load stream --bits 1e6 --size 8 127.0.0.1:7000           as tcpkali --channel-bandwidth-upstream 1Mbps
-  weir load stream -c 0 --idle 5000 --churn 100 127.0.0.1:7000  only idle and short connections`
+// length returns how long to measure.
+func (f *loadFlags) length() time.Duration {
+	switch {
+	case f.Duration != nil:
+		return *f.Duration
+	case f.Knee.given:
+		return 2 * time.Second
+	}
+	return 10 * time.Second
 }
 
-func (c *streamCmd) config() streamload.Config {
-	rate := 125.0
-	if given := cmp.Or(c.Rate, c.OldRate); given != nil {
-		rate = *given
-	} else if c.Bits != 0 {
-		rate = 0
-	}
-	return streamload.Config{Target: c.Target, Connections: c.Connections, Rate: rate, Size: c.Size, Pattern: c.Pattern, Duration: c.Duration,
-		Seed: c.Seed, Echo: c.Echo, Bits: c.Bits, Idle: c.Idle, Churn: c.Churn, CPUs: c.CPUs}
+// defaultLimit is that of the p99 latency for --knee alone.
+const defaultLimit = 100 * time.Millisecond
+
+// kneeFlag is --knee, with a criterion or without one.
+type kneeFlag struct {
+	given     bool
+	criterion string // empty: not given
 }
 
-func (c *streamCmd) Run(ctx context.Context, t *terminal) error {
-	if c.Steer {
-		return asUsage(load.Conduct(ctx, os.Stdin, t.out, c.config(), streamload.Run))
+// Decode implements kong.MapperValue.
+func (k *kneeFlag) Decode(c *kong.DecodeContext) error {
+	k.given = true
+	if next := c.Scan.Peek(); next.Type == kong.FlagValueToken || strings.Contains(next.String(), "<") {
+		k.criterion = c.Scan.Pop().String()
 	}
-	var ev load.Events
-	if t.errTTY {
-		ev.Every, ev.Progress = time.Second/4, func(p load.Progress) { writeLive(t.err, p) }
+	return nil
+}
+
+// IsBool implements kong.BoolMapperValue: the flag can stand alone.
+func (kneeFlag) IsBool() bool { return true }
+
+// reportOf is a pointer to a load's report.
+type reportOf[R any] interface {
+	*R
+	load.Reported
+}
+
+// sender sends a load of one kind, as its flags ask for.
+type sender[C, R any, P reportOf[R]] struct {
+	loadFlags
+	unit string // what is counted while it runs
+	run  func(context.Context, C, load.Events) (R, error)
+	// for --knee: the configuration with another rate in total; 0: a closed loop
+	atRate           func(c C, rate float64) C
+	minRate, maxRate float64
+	from             float64 // the rate at which the search starts; 0: that of a closed loop
+	limit            time.Duration
+}
+
+// send runs the load, or searches for its knee, and writes the report. The report of a search is
+// empty.
+func (s *sender[C, R, P]) send(ctx context.Context, t *terminal, c C) (R, error) {
+	var none R
+	switch {
+	case s.Steer && s.Knee.given:
+		return none, usageError{errors.New("load: only one run can be steered: leave --knee out")}
+	case s.Steer:
+		return none, asUsage(load.Conduct(ctx, os.Stdin, t.out, c, s.run))
+	case s.Knee.given:
+		return none, asUsage(s.searchKnee(ctx, t, c))
 	}
-	report, err := streamload.Run(ctx, c.config(), ev)
+	report, err := s.run(ctx, c, watch(t, s.unit))
+	clearLive(t)
+	base := P(&report).Base()
+	if base.WindowNS > 0 {
+		err = errors.Join(err, s.write(t, P(&report)))
+	}
+	if err == nil && len(base.Errors) > 0 {
+		err = fmt.Errorf("load: the run had errors: %s", base.Trouble())
+	}
+	return report, asUsage(err)
+}
+
+// searchKnee searches for the highest rate that keeps the criterion.
+func (s *sender[C, R, P]) searchKnee(ctx context.Context, t *terminal, c C) error {
+	criterion := load.Criterion{Percentile: "p99", Limit: s.limit}
+	if s.Knee.criterion != "" {
+		var err error
+		if criterion, err = load.ParseCriterion(s.Knee.criterion); err != nil {
+			return err
+		}
+	}
+	show := func(line string) {
+		clearLive(t)
+		if t.errTTY {
+			fmt.Fprintln(t.err, line)
+		}
+	}
+	show(load.StepTitle)
+	knee, err := load.FindKnee(ctx, load.Search{Criterion: criterion, From: s.from, MinRate: s.minRate, MaxRate: s.maxRate, Probed: func(p load.Probe) { show(p.Text()) },
+		Run: func(ctx context.Context, rate float64) (load.Reported, error) {
+			r, err := s.run(ctx, s.atRate(c, rate), watch(t, s.unit))
+			return P(&r), err
+		}})
+	clearLive(t)
+	if len(knee.Probes) > 0 && err == nil {
+		err = s.write(t, &knee)
+	}
+	if err == nil && !knee.Confirmed {
+		err = errors.New("load: no knee was found")
+	}
+	return err
+}
+
+// write writes a report as JSON or text.
+func (f *loadFlags) write(t *terminal, r interface{ WriteText(io.Writer) error }) error {
+	if f.JSON {
+		return t.json(r)
+	}
+	return r.WriteText(t.out)
+}
+
+// watch shows the state of a run on a terminal.
+func watch(t *terminal, unit string) load.Events {
+	if !t.errTTY {
+		return load.Events{}
+	}
+	return load.Events{Every: time.Second / 4, Progress: func(p load.Progress) {
+		fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d %s  %d failed  %d connections  lateness %v",
+			p.Elapsed.Seconds(), p.Sent, unit, p.Failed, p.Alive, p.Lateness.Round(time.Microsecond))
+	}}
+}
+
+func clearLive(t *terminal) {
 	if t.errTTY {
 		fmt.Fprint(t.err, "\r\x1b[K")
 	}
-	if report.WindowNS > 0 {
-		err = errors.Join(err, c.write(t.out, &report))
-	}
-	if err == nil && len(report.Errors) > 0 {
-		err = fmt.Errorf("load: the run had errors: %s", report.Trouble())
-	}
-	return asUsage(err)
-}
-
-func (c *streamCmd) write(w io.Writer, r *streamload.Report) error {
-	if c.JSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	return r.WriteText(w)
-}
-
-// writeLive overwrites the terminal's last line.
-func writeLive(w io.Writer, p load.Progress) {
-	fmt.Fprintf(w, "\r\x1b[K%5.1f s  %d sent", p.Elapsed.Seconds(), p.Sent)
-	fmt.Fprintf(w, "  %d connections  lateness %v", p.Alive, p.Lateness.Round(time.Microsecond))
 }
 
 // asUsage makes an invalid setting of a load an error of the command line.

@@ -16,22 +16,19 @@ import (
 type chatLoadCmd struct {
 	Target string `arg:"" help:"HOST:PORT of the server; an IPv6 address stands in brackets."`
 
-	Members  int           `short:"c" default:"64" help:"Members of the rooms."`
-	Rooms    int           `default:"1" help:"Rooms; the members are spread evenly over them."`
-	Senders  int           `placeholder:"N" help:"Members that send messages (default: all)."`
-	Rate     *float64      `placeholder:"R" help:"Open loop: messages per second in total, evenly apart. Without it a closed loop: each sender sends its next message when every member has received its last."`
-	Size     int           `default:"80" help:"Bytes of text per message."`
-	Duration time.Duration `default:"10s" help:"How long to measure."`
-	Timeout  time.Duration `default:"5s" help:"How long to wait for deliveries."`
-	Idle     int           `placeholder:"N" help:"Further connections that register and stay silent."`
-	Replay   int           `placeholder:"N" help:"Instead of sending: fill the room with N messages, and have one new client after the other read them."`
-	Caps     []string      `placeholder:"CAP,..." help:"IRC capabilities to request, such as message-tags,server-time,echo-message."`
-	Pass     string        `placeholder:"WORD" help:"Password, sent by PASS."`
-	Prefix   string        `default:"w" help:"One to three letters before the number of a nick."`
-	Acks     string        `placeholder:"FILE" predictor:"file" help:"Write the acknowledged messages of each sender, by an echo or else by PONG, as a JSON object per line."`
-	CPUs     []int         `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
-	JSON     bool          `name:"json" help:"Write the report as JSON."`
-	Steer    bool          `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
+	Members int           `short:"c" default:"64" help:"Members of the rooms."`
+	Rooms   int           `default:"1" help:"Rooms; the members are spread evenly over them."`
+	Senders int           `placeholder:"N" help:"Members that send messages (default: all)."`
+	Rate    *float64      `placeholder:"R" help:"Open loop: messages per second in total, evenly apart. Without it a closed loop: each sender sends its next message when every member has received its last."`
+	Size    int           `default:"80" help:"Bytes of text per message."`
+	Timeout time.Duration `default:"5s" help:"How long to wait for deliveries."`
+	Idle    int           `placeholder:"N" help:"Further connections that register and stay silent."`
+	Replay  int           `placeholder:"N" help:"Instead of sending: fill the room with N messages, and have one new client after the other read them."`
+	Caps    []string      `placeholder:"CAP,..." help:"IRC capabilities to request, such as message-tags,server-time,echo-message."`
+	Pass    string        `placeholder:"WORD" help:"Password, sent by PASS."`
+	Prefix  string        `default:"w" help:"One to three letters before the number of a nick."`
+	Acks    string        `placeholder:"FILE" predictor:"file" help:"Write the acknowledged messages of each sender, by an echo or else by PONG, as a JSON object per line."`
+	loadFlags
 }
 
 // Help is the long part of the command's help.
@@ -56,8 +53,8 @@ Examples:
 }
 
 func (c *chatLoadCmd) config() (chatload.Config, error) {
-	config := chatload.Config{Target: c.Target, Members: c.Members, Rooms: c.Rooms, Senders: c.Senders, Size: c.Size, Duration: c.Duration,
-		Timeout: c.Timeout, Idle: c.Idle, Replay: c.Replay, Caps: c.Caps, Pass: c.Pass, Prefix: c.Prefix, Acks: c.Acks != "", CPUs: c.CPUs}
+	config := chatload.Config{Target: c.Target, Members: c.Members, Rooms: c.Rooms, Senders: c.Senders, Size: c.Size, Duration: c.length(),
+		Timeout: c.Timeout, Idle: c.Idle, Replay: c.Replay, Caps: c.Caps, Pass: c.Pass, Prefix: c.Prefix, Acks: c.Acks != "", CPUs: c.CPUs, Histograms: c.Histograms}
 	if c.Rate != nil {
 		if config.Rate = *c.Rate; config.Rate == 0 {
 			return config, usageError{errors.New("load: --rate is 0: give a positive rate, or leave --rate out for a closed loop")}
@@ -71,32 +68,14 @@ func (c *chatLoadCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	if c.Steer {
-		return asUsage(load.Conduct(ctx, os.Stdin, t.out, config, chatload.Run))
-	}
-	var ev load.Events
-	if t.errTTY {
-		ev.Every, ev.Progress = time.Second/4, func(p load.Progress) {
-			fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d delivered  %d members  lateness %v", p.Elapsed.Seconds(), p.Sent, p.Alive, p.Lateness.Round(time.Microsecond))
-		}
-	}
-	report, err := chatload.Run(ctx, config, ev)
-	clearLive(t)
-	err = errors.Join(err, c.acks(report.Acknowledged))
-	if report.WindowNS > 0 {
-		err = errors.Join(err, c.write(t, &report))
-	}
-	if err == nil && len(report.Errors) > 0 {
-		err = fmt.Errorf("load: the run had errors: %s", report.Trouble())
-	}
-	return asUsage(err)
-}
-
-func (c *chatLoadCmd) write(t *terminal, r *chatload.Report) error {
-	if c.JSON {
-		return t.json(r)
-	}
-	return r.WriteText(t.out)
+	s := sender[chatload.Config, chatload.Report, *chatload.Report]{loadFlags: c.loadFlags, unit: "delivered", run: chatload.Run,
+		minRate: load.MinRate, maxRate: chatload.MaxRate, from: config.Rate, limit: defaultLimit,
+		atRate: func(to chatload.Config, rate float64) chatload.Config {
+			to.Rate = rate
+			return to
+		}}
+	report, err := s.send(ctx, t, config)
+	return errors.Join(err, c.acks(report.Acknowledged))
 }
 
 // acks writes the acknowledged messages, also after an error.

@@ -24,7 +24,7 @@ func TestLoadChatSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	c := chatLoadCmd{Target: "127.0.0.1:1", Members: 2, Rooms: 1, Size: 80, Duration: 1e9}
+	c := chatLoadCmd{Target: "127.0.0.1:1", Members: 2, Rooms: 1, Size: 80}
 	if err := c.Run(context.Background(), newTerminal(out, out)); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
 		t.Errorf("load without a server: got error %v, want one that says nothing listens there", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -17,31 +16,27 @@ type httpCmd struct {
 
 	requestFlags `embed:""`
 
-	Connections    int            `short:"c" default:"64" help:"Connections; with --rate and --no-keep-alive the most requests at once."`
-	Rate           *float64       `placeholder:"R" help:"Open loop: requests per second in total. Without it a closed loop: each connection sends its next request when the last is answered."`
-	Pattern        string         `placeholder:"staggered" predictor:"patterns" help:"Arrival pattern of an open loop: staggered (evenly apart), together (all connections at once) or poisson (independent)."`
-	Seed           uint64         `default:"1" help:"Seed of Poisson arrivals and of the order of --mix: the same seed has the same send times and order."`
-	Requests       int64          `short:"n" placeholder:"N" help:"Stop after so many requests (closed loop only)."`
-	Duration       *time.Duration `placeholder:"10s" help:"How long to measure; of a ramp each step, of a search each probe (2s there)."`
-	NoKeepAlive    bool           `help:"Open a connection for each request."`
-	HTTP2          bool           `name:"http2" help:"Use HTTP/2: by ALPN for https://, with prior knowledge (h2c) for http://."`
-	Streams        int            `placeholder:"1" help:"HTTP/2: requests at once on each connection."`
-	Timeout        time.Duration  `default:"5s" help:"A request without an answer after this time, counted from its intended send time, has failed."`
-	AcceptEncoding string         `placeholder:"gzip" enum:",gzip" default:"" help:"Accept bodies in gzip."`
-	Expect         string         `placeholder:"FILE" predictor:"file" help:"The body that every answer must have (default: the body of the first answer)."`
-	MaxErrors      int64          `placeholder:"N" help:"Stop after so many failures; of a ramp in one step."`
-	Ramp           string         `placeholder:"FROM:TO:STEP" help:"Several rates, one after the other."`
-	CoolDown       time.Duration  `default:"1s" help:"Pause between two steps of a ramp."`
-	Knee           bool           `help:"Search for the highest rate with under 1 % failures and a p99 latency of at most --limit, and confirm it."`
-	Limit          time.Duration  `default:"100ms" help:"For --knee: the highest p99 latency, counted from the intended send times."`
-	Insecure       bool           `help:"https: accept any certificate."`
-	CA             string         `name:"ca" placeholder:"FILE" predictor:"file" help:"https: trust the certificates in this file (PEM) instead of the system's."`
-	ServerName     string         `placeholder:"NAME" help:"https: the name to ask for and to verify (default: the host of the URL)."`
-	Resume         bool           `help:"https: resume TLS sessions; without it every handshake is a full one."`
-	KeyExchange    string         `placeholder:"X25519" help:"https: the only key exchange to offer: X25519, X25519MLKEM768, P-256, P-384 or P-521 (default: what Go prefers)."`
-	CPUs           []int          `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
-	JSON           bool           `name:"json" help:"Write the report as JSON."`
-	Steer          bool           `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
+	Connections    int           `short:"c" default:"64" help:"Connections; with --rate and --no-keep-alive the most requests at once."`
+	Rate           *float64      `placeholder:"R" help:"Open loop: requests per second in total. Without it a closed loop: each connection sends its next request when the last is answered."`
+	Pattern        string        `placeholder:"staggered" predictor:"patterns" help:"Arrival pattern of an open loop: staggered (evenly apart), together (all connections at once) or poisson (independent)."`
+	Seed           uint64        `default:"1" help:"Seed of Poisson arrivals and of the order of --mix: the same seed has the same send times and order."`
+	Requests       int64         `short:"n" placeholder:"N" help:"Stop after so many requests (closed loop only)."`
+	NoKeepAlive    bool          `help:"Open a connection for each request."`
+	HTTP2          bool          `name:"http2" help:"Use HTTP/2: by ALPN for https://, with prior knowledge (h2c) for http://."`
+	Streams        int           `placeholder:"1" help:"HTTP/2: requests at once on each connection."`
+	Timeout        time.Duration `default:"5s" help:"A request without an answer after this time, counted from its intended send time, has failed."`
+	AcceptEncoding string        `placeholder:"gzip" enum:",gzip" default:"" help:"Accept bodies in gzip."`
+	Expect         string        `placeholder:"FILE" predictor:"file" help:"The body that every answer must have (default: the body of the first answer)."`
+	MaxErrors      int64         `placeholder:"N" help:"Stop after so many failures; of a ramp in one step."`
+	Ramp           string        `placeholder:"FROM:TO:STEP" help:"Several rates, one after the other, each for --duration."`
+	CoolDown       time.Duration `default:"1s" help:"Pause between two steps of a ramp."`
+	Limit          time.Duration `default:"100ms" help:"For --knee alone: a p99 latency below this."`
+	Insecure       bool          `help:"https: accept any certificate."`
+	CA             string        `name:"ca" placeholder:"FILE" predictor:"file" help:"https: trust the certificates in this file (PEM) instead of the system's."`
+	ServerName     string        `placeholder:"NAME" help:"https: the name to ask for and to verify (default: the host of the URL)."`
+	Resume         bool          `help:"https: resume TLS sessions; without it every handshake is a full one."`
+	KeyExchange    string        `placeholder:"X25519" help:"https: the only key exchange to offer: X25519, X25519MLKEM768, P-256, P-384 or P-521 (default: what Go prefers)."`
+	loadFlags
 }
 
 // Help is the long part of the command's help.
@@ -70,7 +65,7 @@ Examples:
   weir load http -c 64 --rate 5000 --mix requests.toml http://127.0.0.1:8080/    requests by weight; see docs/load-http.md
   weir load http -c 8 --http2 --streams 32 --rate 5000 --ca cert.pem https://localhost:8443/
   weir load http --ramp 1000:20000:1000 --duration 5s --max-errors 100 http://127.0.0.1:8080/
-  weir load http --knee --limit 20ms --expect www/page.html http://127.0.0.1:8080/page.html`
+  weir load http --knee "p99 < 20ms" --expect www/page.html http://127.0.0.1:8080/page.html`
 }
 
 func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
@@ -99,36 +94,30 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 
 // send sends the load that the flags ask for.
 func (c *httpCmd) send(ctx context.Context, t *terminal, config httpload.Config) error {
-	switch {
-	case c.Steer:
-		return load.Conduct(ctx, os.Stdin, t.out, config, httpload.Run)
-	case c.Ramp != "":
+	if c.Ramp != "" {
 		return c.runRamp(ctx, t, config)
-	case c.Knee:
-		return c.searchKnee(ctx, t, config)
 	}
-	report, err := httpload.Run(ctx, config, watchRequests(t))
-	clearLive(t)
-	if report.WindowNS > 0 {
-		err = errors.Join(err, c.write(t, &report, &report))
+	if c.Knee.given && (c.Limit <= 0 || c.Limit > c.Timeout) {
+		return usageError{fmt.Errorf("load: a limit of %v is out of range: give more than 0 and at most the timeout, %v", c.Limit, c.Timeout)}
 	}
-	if err == nil && len(report.Errors) > 0 {
-		err = fmt.Errorf("load: requests failed: %s", report.Trouble())
-	}
+	s := sender[httpload.Config, httpload.Report, *httpload.Report]{loadFlags: c.loadFlags, unit: "answered", run: httpload.Run,
+		minRate: load.MinRate, maxRate: httpload.MaxRate, limit: c.Limit,
+		atRate: func(to httpload.Config, rate float64) httpload.Config {
+			if to.Rate = rate; rate == 0 {
+				to.Pattern = ""
+			}
+			return to
+		}}
+	_, err := s.send(ctx, t, config)
 	return err
 }
 
 func (c *httpCmd) config() (httpload.Config, error) {
 	config := httpload.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, HTTP2: c.HTTP2, Streams: c.Streams, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
-		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs,
+		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs, Histograms: c.Histograms,
 		TLS: httpload.TLS{Insecure: c.Insecure, ServerName: c.ServerName, Resume: c.Resume, KeyExchange: c.KeyExchange}}
-	switch {
-	case c.Duration != nil:
-		config.Duration = *c.Duration
-	case c.Knee:
-		config.Duration = 2 * time.Second
-	case c.Requests == 0:
-		config.Duration = 10 * time.Second
+	if c.Duration != nil || c.Requests == 0 {
+		config.Duration = c.length()
 	}
 	if err := c.oneLoad(); err != nil {
 		return config, err
@@ -144,12 +133,12 @@ func (c *httpCmd) config() (httpload.Config, error) {
 // oneLoad rejects flags that ask for two loads at once.
 func (c *httpCmd) oneLoad() error {
 	var loads []string
-	for name, given := range map[string]bool{"--rate": c.Rate != nil, "-n": c.Requests > 0, "--ramp": c.Ramp != "", "--knee": c.Knee} {
+	for name, given := range map[string]bool{"--rate": c.Rate != nil, "-n": c.Requests > 0, "--ramp": c.Ramp != "", "--knee": c.Knee.given} {
 		if given {
 			loads = append(loads, name)
 		}
 	}
-	if c.Steer && (c.Requests > 0 || c.Ramp != "" || c.Knee) {
+	if c.Steer && (c.Requests > 0 || c.Ramp != "" || c.Knee.given) {
 		return usageError{errors.New("load: only a closed loop or a single rate can be steered: leave -n, --ramp and --knee out")}
 	}
 	if len(loads) > 1 {
@@ -168,9 +157,9 @@ func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config httpload.Conf
 		return usageError{fmt.Errorf("load: a cool-down of %v is out of range: give 0 or more", c.CoolDown)}
 	}
 	if !c.JSON {
-		fmt.Fprintln(t.out, httpload.StepTitle)
+		fmt.Fprintln(t.out, load.StepTitle)
 	}
-	steps, err := httpload.RunRamp(ctx, config, ramp, watchRequests(t), func(r httpload.Report) {
+	steps, err := httpload.RunRamp(ctx, config, ramp, watch(t, "answered"), func(r httpload.Report) {
 		clearLive(t)
 		if !c.JSON {
 			fmt.Fprintln(t.out, r.StepText())
@@ -181,53 +170,4 @@ func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config httpload.Conf
 		err = errors.Join(err, t.json(map[string]any{"steps": steps}))
 	}
 	return err
-}
-
-// searchKnee searches for the highest rate within the limit.
-func (c *httpCmd) searchKnee(ctx context.Context, t *terminal, config httpload.Config) error {
-	if c.Limit <= 0 || c.Limit > c.Timeout {
-		return usageError{fmt.Errorf("load: a limit of %v is out of range: give more than 0 and at most the timeout, %v", c.Limit, c.Timeout)}
-	}
-	if t.errTTY {
-		fmt.Fprintln(t.err, httpload.StepTitle)
-	}
-	knee, err := httpload.FindKnee(ctx, config, c.Limit, watchRequests(t), func(p httpload.Probe) {
-		clearLive(t)
-		if t.errTTY {
-			fmt.Fprintln(t.err, p.Text())
-		}
-	})
-	clearLive(t)
-	if len(knee.Probes) > 0 && err == nil {
-		err = c.write(t, &knee, &knee)
-	}
-	if err == nil && !knee.Confirmed {
-		err = errors.New("load: no knee was found")
-	}
-	return err
-}
-
-// write writes a report as JSON or text.
-func (c *httpCmd) write(t *terminal, data any, text interface{ WriteText(io.Writer) error }) error {
-	if c.JSON {
-		return t.json(data)
-	}
-	return text.WriteText(t.out)
-}
-
-// watchRequests shows the state of a run on a terminal.
-func watchRequests(t *terminal) load.Events {
-	if !t.errTTY {
-		return load.Events{}
-	}
-	return load.Events{Every: time.Second / 4, Progress: func(p load.Progress) {
-		fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d answered  %d failed  %d connections  lateness %v",
-			p.Elapsed.Seconds(), p.Sent, p.Failed, p.Alive, p.Lateness.Round(time.Microsecond))
-	}}
-}
-
-func clearLive(t *terminal) {
-	if t.errTTY {
-		fmt.Fprint(t.err, "\r\x1b[K")
-	}
 }

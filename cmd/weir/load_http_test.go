@@ -59,23 +59,23 @@ func TestLoadHTTPFailsWhenRequestsFail(t *testing.T) {
 	if err := os.WriteFile(expect, []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := runHTTP(t, httpCmd{Requests: 20, Expect: expect, JSON: true}, http.StatusInternalServerError, "hello")
+	out, _, err := runHTTP(t, httpCmd{Requests: 20, Expect: expect, loadFlags: loadFlags{JSON: true}}, http.StatusInternalServerError, "hello")
 	var r httpload.Report
 	if jsonErr := json.Unmarshal([]byte(out), &r); jsonErr != nil || r.Errors["status"] != 20 {
 		t.Errorf("load http --json against status 500: got error %v (JSON), want 20 errors of status in:\n%s", jsonErr, out)
 	}
-	if err == nil || !strings.Contains(err.Error(), "requests failed: status (20)") {
+	if err == nil || !strings.Contains(err.Error(), "the run had errors: status (20)") {
 		t.Errorf("load http against status 500: got error %v, want one that counts 20 failed requests", err)
 	}
 }
 
 func TestLoadHTTPReportsEachStepOfARamp(t *testing.T) {
 	quick := 20 * time.Millisecond
-	out, _, err := runHTTP(t, httpCmd{Ramp: "100:200:100", Duration: &quick, NoKeepAlive: true}, http.StatusOK, "hello")
+	out, _, err := runHTTP(t, httpCmd{Ramp: "100:200:100", loadFlags: loadFlags{Duration: &quick}, NoKeepAlive: true}, http.StatusOK, "hello")
 	if err != nil || strings.Count(out, "\n") != 3 || !strings.Contains(out, "attempted/s") {
 		t.Errorf("--ramp: got error %v, want none, and a heading with a row for each of 2 rates in:\n%s", err, out)
 	}
-	out, _, err = runHTTP(t, httpCmd{Ramp: "100:200:100", Duration: &quick, JSON: true}, http.StatusOK, "hello")
+	out, _, err = runHTTP(t, httpCmd{Ramp: "100:200:100", loadFlags: loadFlags{Duration: &quick, JSON: true}}, http.StatusOK, "hello")
 	var steps struct{ Steps []httpload.Report }
 	if jsonErr := json.Unmarshal([]byte(out), &steps); err != nil || jsonErr != nil || len(steps.Steps) != 2 || steps.Steps[1].Rate != 200 {
 		t.Errorf("--ramp --json: got errors %v, %v (JSON), want none, and 2 steps, the second at 200/s, in:\n%s", err, jsonErr, out)
@@ -87,10 +87,10 @@ func TestLoadHTTPRefusesContradictoryFlags(t *testing.T) {
 	for want, c := range map[string]httpCmd{
 		"--rate is 0":                   {Rate: &zero},
 		"four different loads":          {Rate: &ten, Requests: 5},
-		"can be steered":                {Steer: true, Knee: true},
+		"can be steered":                {loadFlags: loadFlags{Steer: true, Knee: kneeFlag{given: true}}},
 		"the ramp \"5\" is invalid":     {Ramp: "5"},
 		"a cool-down of -1ns":           {Ramp: "1:2:1", CoolDown: -1},
-		"a limit of 0s is out of range": {Knee: true},
+		"a limit of 0s is out of range": {loadFlags: loadFlags{Knee: kneeFlag{given: true}}},
 		"cannot read the expected body": {Expect: filepath.Join(t.TempDir(), "none")},
 		"the URL \"x\" is invalid":      {URL: "x"},
 		"cannot read the certificates":  {URL: "https://x/", CA: filepath.Join(t.TempDir(), "none")},

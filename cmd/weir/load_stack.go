@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"weir/lab/load"
@@ -23,11 +23,8 @@ type stackLoadCmd struct {
 	Size        int           `placeholder:"56" help:"For ping: bytes of payload."`
 	Together    bool          `help:"For ping: all flows at the same instants instead of evenly apart."`
 	Processes   int           `placeholder:"N" help:"For ping: so many processes of the system's ping, each once a second unless --rate says otherwise, as the paper measured."`
-	Duration    time.Duration `default:"10s" help:"How long to measure."`
 	Timeout     time.Duration `default:"5s" help:"How long to wait for a connection, an operation, an answer or more bytes."`
-	CPUs        []int         `name:"cpus" placeholder:"N,..." help:"Run on these CPUs only."`
-	JSON        bool          `name:"json" help:"Write the report as JSON."`
-	Steer       bool          `help:"Write events as JSON lines and read commands from standard input, as the lab uses it."`
+	loadFlags
 }
 
 // Help is the long part of the command's help.
@@ -56,36 +53,22 @@ Examples:
 
 func (c *stackLoadCmd) config() stackload.Config {
 	return stackload.Config{Operation: c.Operation, Address: c.Address, Port: c.Port, Connections: c.Connections, Congestion: c.Congestion, Flows: c.Flows,
-		Rate: c.Rate, Size: c.Size, Together: c.Together, Processes: c.Processes, Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}
+		Rate: c.Rate, Size: c.Size, Together: c.Together, Processes: c.Processes, Duration: c.length(), Timeout: c.Timeout, CPUs: c.CPUs, Histograms: c.Histograms}
 }
 
 func (c *stackLoadCmd) Run(ctx context.Context, t *terminal) error {
-	if c.Steer {
-		return asUsage(load.Conduct(ctx, os.Stdin, t.out, c.config(), stackload.Run))
+	if c.Knee.given && (c.Operation != stackload.Ping || c.Processes > 0) {
+		return usageError{errors.New("load: a knee is of flows of pings: give the operation ping with --knee, without --processes")}
 	}
-	var ev load.Events
-	if t.errTTY {
-		ev.Every, ev.Progress = time.Second/4, func(p load.Progress) {
-			fmt.Fprintf(t.err, "\r\x1b[K%5.1f s  %d done  %d failed  %d connections", p.Elapsed.Seconds(), p.Sent, p.Failed, p.Alive)
-		}
-	}
-	report, err := stackload.Run(ctx, c.config(), ev)
-	clearLive(t)
-	if report.WindowNS > 0 {
-		err = errors.Join(err, c.write(t, &report))
-	}
-	switch {
-	case err == nil && len(report.Errors) > 0:
-		err = fmt.Errorf("load: the run had errors: %s", report.Trouble())
-	case err == nil && report.Messages == 0:
+	s := sender[stackload.Config, stackload.Report, *stackload.Report]{loadFlags: c.loadFlags, unit: "done", run: stackload.Run,
+		minRate: load.MinRate, maxRate: stackload.MaxRate, from: cmp.Or(c.Rate, stackload.DefaultFlowRate*float64(max(1, c.Flows))), limit: defaultLimit,
+		atRate: func(to stackload.Config, rate float64) stackload.Config {
+			to.Rate = rate
+			return to
+		}}
+	report, err := s.send(ctx, t, c.config())
+	if err == nil && report.WindowNS > 0 && report.Messages == 0 {
 		err = fmt.Errorf("load: %s answered nothing: check that the stack runs, and that this machine has a route to it", report.Address)
 	}
-	return asUsage(err)
-}
-
-func (c *stackLoadCmd) write(t *terminal, r *stackload.Report) error {
-	if c.JSON {
-		return t.json(r)
-	}
-	return r.WriteText(t.out)
+	return err
 }

@@ -30,7 +30,7 @@ func TestLoadStackSaysWhatIsWrong(t *testing.T) {
 		{func(c *stackLoadCmd) { c.Flows = 3 }, "apply only to ping", true},
 		{func(c *stackLoadCmd) { c.Congestion = "none-such" }, "no congestion control", true},
 	} {
-		l := stackLoadCmd{Operation: "rr", Address: "127.0.0.1", Port: 1, Connections: 1, Congestion: "reno", Duration: time.Second, Timeout: time.Minute}
+		l := stackLoadCmd{Operation: "rr", Address: "127.0.0.1", Port: 1, Connections: 1, Congestion: "reno", Timeout: time.Minute}
 		c.change(&l)
 		if err := l.Run(context.Background(), newTerminal(out, out)); err == nil || !strings.Contains(err.Error(), c.want) || errors.As(err, new(usageError)) != c.usage {
 			t.Errorf("%+v: %v, want %q", l, err, c.want)
@@ -62,7 +62,8 @@ func TestLoadStackWritesItsReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	c := stackLoadCmd{Operation: "rr", Address: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Connections: 1, Congestion: "reno", Duration: time.Second, Timeout: time.Minute, JSON: true}
+	second := time.Second
+	c := stackLoadCmd{Operation: "rr", Address: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Connections: 1, Congestion: "reno", Timeout: time.Minute, loadFlags: loadFlags{Duration: &second, JSON: true}}
 	if err := c.Run(context.Background(), newTerminal(out, out)); err != nil {
 		t.Fatal(err)
 	}

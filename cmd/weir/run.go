@@ -19,6 +19,7 @@ import (
 	"weir/lab/report"
 	"weir/lab/result"
 	"weir/lab/sample"
+	"weir/lab/subject"
 	"weir/lab/workload"
 )
 
@@ -35,7 +36,8 @@ type runCmd struct {
 	JSON   bool   `help:"Print the comparisons as JSON instead of the summary."`
 
 	Subjects    []string      `predictor:"subjects" help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
-	Subject     []string      `predictor:"file" help:"Add the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
+	Subject     []string      `predictor:"file" help:"Add a server: NAME=COMMAND with {port} or {addr} in the command, NAME:PORT=COMMAND if it has a port of its own, NAME=http://HOST:PORT if it runs already, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
+	Get         string        `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
 	Workload    string        `predictor:"workload" help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
 	Connections []int         `help:"Numbers of connections." placeholder:"N"`
@@ -69,6 +71,7 @@ Examples:
   weir lab run im --quick --out runs/first
   weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
   weir lab run im --quick --subject my-server/subject.toml
+  weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
   weir lab run pipes --quick
   weir lab run stack --quick
   weir lab run --resume runs/first`
@@ -76,6 +79,9 @@ Examples:
 
 // Run runs the experiment, or continues a run, and writes its report.
 func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
+	if c.Get != "" {
+		c.Experiment = cmp.Or(c.Experiment, "requests")
+	}
 	if c.Experiment == "" && c.Resume == "" {
 		return c.listExperiments(t)
 	}
@@ -106,7 +112,7 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	case ctx.Err() != nil:
 		err = errors.Join(fmt.Errorf("%s kept in %s; weir lab run --resume %s continues the run", count(kept, "complete trial", "s"), dir, shellWord(dir)), err)
 	case err == nil:
-		err = answersNothing(found)
+		err = cmp.Or(answersNothing(found), subjectFailed(found))
 	}
 	return err
 }
@@ -136,6 +142,26 @@ func answersNothing(r *result.Results) error {
 	}
 	most := report.MostFrequentRejection(r)
 	return nothingError{fmt.Errorf("the run answers nothing: every trial was rejected (%d), most often because %s: stop what else uses the machine, or lower the load, and run it again", len(r.Trials), most)}
+}
+
+// subjectFailed is the error of a run in which a subject failed and has no accepted trial, with its
+// first failure. The run has no figure of it.
+func subjectFailed(r *result.Results) error {
+	for _, s := range r.Subjects {
+		failed, accepted, why := 0, false, ""
+		for _, t := range r.Trials {
+			if t.Subject == s.Name {
+				accepted = accepted || t.Accepted
+				if len(t.FailedBecause) > 0 {
+					failed, why = failed+1, cmp.Or(why, t.FailedBecause[0])
+				}
+			}
+		}
+		if failed > 0 && !accepted {
+			return fmt.Errorf("%s failed in %s, and has no valid one: %s: run weir lab check %s", s.Name, count(failed, "trial", "s"), why, s.Name)
+		}
+	}
+	return nil
 }
 
 // busyMachine measures the machine for a moment before a run. It returns a warning if other
@@ -232,11 +258,30 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()>>1 + 1
 	}
-	return lab.NewRunner(ctx, e, lab.Options{
-		Out: c.Out, Root: projectRoot(), Required: c.Subjects, SubjectFiles: c.Subject, Targets: c.Target, Seed: c.Seed,
+	o := lab.Options{
+		Out: c.Out, Root: projectRoot(), Required: c.Subjects, Targets: c.Target, Seed: c.Seed,
 		ServerCPUs: c.ServerCPUs, Namespace: c.Veth, Quick: c.Quick, CountEvents: !c.NoReasons,
 		Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
-	}, progress)
+	}
+	if o.Dir, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	addSubjects(&o, c.Subject)
+	return lab.NewRunner(ctx, e, o, progress)
+}
+
+// addSubjects adds the subjects of the flag --subject.
+func addSubjects(o *lab.Options, given []string) {
+	for _, text := range given {
+		switch g := subject.ParseGiven(text); {
+		case g.File != "":
+			o.SubjectFiles = append(o.SubjectFiles, text)
+		case g.URL != "":
+			o.Targets = append(o.Targets, text)
+		default:
+			o.SubjectCommands = append(o.SubjectCommands, text)
+		}
+	}
 }
 
 // experiment reads the experiment and applies the flags to it.
@@ -253,6 +298,11 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 		}
 	}
 	replace(&e.Workload, c.Workload)
+	if c.Get != "" {
+		if err := e.SetLoads("path", c.Get); err != nil {
+			return nil, err
+		}
+	}
 	if c.Blocks > 0 {
 		e.Blocks, e.BusiestBlocks = c.Blocks, 0
 	}

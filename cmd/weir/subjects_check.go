@@ -83,10 +83,18 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 	if c.JSON {
 		broken = errors.Join(broken, t.json(all))
 	}
-	if failed > 0 {
+	switch {
+	case failed > 0:
 		broken = errors.Join(broken, fmt.Errorf("%d of %d subjects violate the contract", failed, len(chosen)))
+	case broken == nil && !slices.ContainsFunc(all, checked.any):
+		broken = nothingError{errors.New("nothing was checked: each subject lacks something on this machine, or has none of these checks")}
 	}
 	return broken
+}
+
+// any reports whether a check of the subject was carried out.
+func (c checked) any() bool {
+	return slices.ContainsFunc(c.Checks, func(line checkLine) bool { return line.Skipped == "" })
 }
 
 // checkOne builds and checks a subject, and shows its progress on a terminal.

@@ -55,14 +55,15 @@ func newBench(ctx context.Context, r *runner, c Check) (*Bench, error) {
 		return nil
 	})
 	b.Params.Host, b.Params.Workload = r.host, r.workload
-	for _, prepare := range []func(*Bench) error{r.kind.Prepare, c.Prepare, (*Bench).openOutput} {
-		if err == nil && prepare != nil {
-			err = prepare(b)
+	err = Try(func() {
+		for _, prepare := range []func(*Bench){r.kind.Prepare, c.Prepare} {
+			if prepare != nil {
+				prepare(b)
+			}
 		}
-	}
-	if err == nil {
-		err = b.place(r.kind.Port)
-	}
+		b.openOutput()
+		b.place(r.kind.Port)
+	})
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
@@ -81,11 +82,11 @@ func (b *Bench) close() (err error) {
 }
 
 // openOutput creates the file of the standard output.
-func (b *Bench) openOutput() (err error) {
-	if b.out, err = os.OpenFile(filepath.Join(b.Dir, "output"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
-		b.Cleanup(b.out.Close)
-	}
-	return err
+func (b *Bench) openOutput() {
+	var err error
+	b.out, err = os.OpenFile(filepath.Join(b.Dir, "output"), os.O_CREATE|os.O_RDWR, 0o600)
+	Must(err)
+	b.Cleanup(b.out.Close)
 }
 
 // portAttempts is how many ports are tried, because another program may take one between Choose
@@ -122,27 +123,23 @@ func (b *Bench) start() error {
 }
 
 // serve starts the server, runs the checks, stops the server and judges its output.
-func (b *Bench) serve(checks func() error) error {
+func (b *Bench) serve(checks func()) error {
 	if err := b.start(); err != nil {
 		return err
 	}
-	err := checks()
+	err := Try(checks)
 	if early := b.earlyExit(err != nil); early != nil {
 		return fmt.Errorf("the server exited early: %w", early)
 	}
 	if !b.stopped {
-		if stopped := b.Stop(); err == nil {
+		if stopped := b.stop(); err == nil {
 			err = stopped
 		}
 	}
 	if err != nil || b.Output == nil {
 		return err
 	}
-	output, err := b.ReadOutput()
-	if err != nil {
-		return err
-	}
-	return b.Output(output)
+	return Try(func() { Must(b.Output(b.ReadOutput())) })
 }
 
 // ExitNotice is how long after its connections broke the exit of a server is awaited.
@@ -162,9 +159,8 @@ func (b *Bench) earlyExit(suspect bool) error {
 	return b.Process.Err()
 }
 
-// Stop stops the server. Death by the signal is accepted; only the check of SIGTERM requires more.
-// It may be called from any goroutine, while the checks wait for it.
-func (b *Bench) Stop() error {
+// stop stops the server. Death by the signal is accepted; only Terminate requires more.
+func (b *Bench) stop() error {
 	b.stopped = true
 	if err := b.Process.Stop(); err != nil {
 		return fmt.Errorf("after SIGTERM: %w", err)
@@ -172,41 +168,49 @@ func (b *Bench) Stop() error {
 	return nil
 }
 
-// Interrupt sends SIGINT, which a terminal sends. All processes of the server must exit, with
-// status 0.
-func (b *Bench) Interrupt() error {
+// Terminate sends SIGTERM while meanwhile runs (nil: nothing), which expects what is still due. The
+// server must exit with status 0 and leave no process.
+func (b *Bench) Terminate(meanwhile func()) {
+	stopped := make(chan error, 1) // one result, from the stopping goroutine
+	go func() { stopped <- b.stop() }()
+	var err error
+	if meanwhile != nil {
+		err = Try(meanwhile)
+	}
+	Must(<-stopped)
+	exit := b.Process.Exit()
+	Expect(exit.Success(), "after SIGTERM: expected exit status 0, saw %s", exit)
+	Expect(err == nil, "after SIGTERM: %w", err)
+}
+
+// Interrupt sends SIGINT, which a terminal sends. The server must exit with status 0 and leave no
+// process.
+func (b *Bench) Interrupt() {
 	b.stopped = true
-	if err := syscall.Kill(b.Process.PID(), syscall.SIGINT); err != nil {
-		return err
-	}
-	if err := b.awaitExit(); err != nil {
-		return fmt.Errorf("after SIGINT: %w", err)
-	}
-	return nil
+	Must(syscall.Kill(b.Process.PID(), syscall.SIGINT))
+	During("after SIGINT", b.awaitExit)
 }
 
 // awaitExit waits until all processes of the server have exited, and checks its exit status.
-func (b *Bench) awaitExit() error {
+func (b *Bench) awaitExit() {
 	deadline := time.NewTimer(b.Timeout)
 	defer deadline.Stop()
 	select {
 	case <-b.Process.Done():
 	case <-b.Context.Done():
-		return b.Context.Err()
+		Must(b.Context.Err())
 	case <-deadline.C:
-		return fmt.Errorf("expected it to exit, saw it run on for %v", b.Timeout)
+		Failf("expected it to exit, saw it run on for %v", b.Timeout)
 	}
-	if exit := b.Process.Exit(); !exit.Success() {
-		return fmt.Errorf("expected exit status 0, saw %s", exit)
-	}
+	exit := b.Process.Exit()
+	Expect(exit.Success(), "expected exit status 0, saw %s", exit)
 	for len(b.Process.Left()) > 0 {
 		select {
 		case <-deadline.C:
-			return fmt.Errorf("expected no process to be left, saw %v", b.Process.Left())
+			Failf("expected no process to be left, saw %v", b.Process.Left())
 		case <-time.After(PollInterval):
 		}
 	}
-	return nil
 }
 
 // Addr returns the server's address.

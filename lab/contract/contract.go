@@ -34,7 +34,7 @@ type Kind struct {
 	Checks    []Check  // in the order in which they run
 	// Prepare is called before each start of a server. It may set Bench.Params and Bench.State.
 	// nil: nothing is prepared.
-	Prepare func(*Bench) error
+	Prepare func(*Bench)
 	// Output judges the standard output of a server after its exit, unless the check sets
 	// Bench.Output; nil: every output is correct.
 	Output func(output []byte) error
@@ -56,9 +56,9 @@ type Check struct {
 	Own    bool           // only for programs with this project's flags
 	// a server that passes is unchanged, so that the next check with Shares may use it too
 	Shares   bool
-	NoServer bool               // Run starts the program itself
-	Prepare  func(*Bench) error // called after the Kind's Prepare; may be nil
-	Run      func(*Bench) error // returns what was expected and what was seen
+	NoServer bool         // Run starts the program itself
+	Prepare  func(*Bench) // called after the Kind's Prepare; may be nil
+	Run      func(*Bench) // ends by Must or Failf if it fails
 }
 
 // Options select what to check. The zero value selects everything that applies.

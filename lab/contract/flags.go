@@ -2,7 +2,6 @@ package contract
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os/exec"
 	"strings"
@@ -19,46 +18,42 @@ var BadFlags = Check{Name: "bad flags", Full: true, Own: true, NoServer: true, R
 // reports it in one line, with exit status 1.
 var PortInUse = Check{Name: "port in use", Full: true, Own: true, NoServer: true, Run: portInUse}
 
-func badFlags(b *Bench) error {
-	for _, bad := range []struct {
-		what   string
-		needs  string // placeholder that the run command must contain for this mistake
-		change func(*subject.Params)
-	}{
-		{"an unknown workload", "{workload}", func(p *subject.Params) { p.Workload = "dance" }},
-		{"a negative size", "{size}", func(p *subject.Params) { p.Size = -1 }},
-		{"a negative wait", "{wait_ms}", func(p *subject.Params) { p.WaitMS = -1 }},
-		{"a negative sleep", "{sleep_ms}", func(p *subject.Params) { p.SleepMS = -1 }},
-		{"an invalid port", "{addr}", func(p *subject.Params) { p.Port = 70000 }},
-		{"an invalid address", "{net}", func(p *subject.Params) { p.Net = "nowhere" }},
-	} {
+// mistakes are flags that the programs must reject.
+var mistakes = []struct {
+	what   string
+	needs  string // placeholder that the run command must contain for this mistake
+	change func(*subject.Params)
+}{
+	{"an unknown workload", "{workload}", func(p *subject.Params) { p.Workload = "dance" }},
+	{"a negative size", "{size}", func(p *subject.Params) { p.Size = -1 }},
+	{"a negative wait", "{wait_ms}", func(p *subject.Params) { p.WaitMS = -1 }},
+	{"a negative sleep", "{sleep_ms}", func(p *subject.Params) { p.SleepMS = -1 }},
+	{"an invalid port", "{addr}", func(p *subject.Params) { p.Port = 70000 }},
+	{"an invalid address", "{net}", func(p *subject.Params) { p.Net = "nowhere" }},
+}
+
+func badFlags(b *Bench) {
+	for _, bad := range mistakes {
 		if !strings.Contains(strings.Join(b.Subject.RunCmd, " "), bad.needs) {
 			continue
 		}
 		p := b.Params
 		bad.change(&p)
-		if err := b.expectExit(b.Subject.Command(p), 2); err != nil {
-			return fmt.Errorf("%s: %w", bad.what, err)
-		}
+		During(bad.what, func() { b.expectExit(b.Subject.Command(p), 2) })
 	}
-	if err := b.expectExit(append(b.Subject.Command(b.Params), "--no-such-flag"), 2); err != nil {
-		return fmt.Errorf("an unknown flag: %w", err)
-	}
-	return nil
+	During("an unknown flag", func() { b.expectExit(append(b.Subject.Command(b.Params), "--no-such-flag"), 2) })
 }
 
-func portInUse(b *Bench) error {
+func portInUse(b *Bench) {
 	l, err := net.Listen("tcp", b.Addr())
-	if err != nil {
-		return err
-	}
+	Must(err)
 	defer l.Close()
-	return b.expectExit(b.Subject.Command(b.Params), 1)
+	b.expectExit(b.Subject.Command(b.Params), 1)
 }
 
 // expectExit runs a command that must exit by itself with the given status and one line on standard
 // error.
-func (b *Bench) expectExit(words []string, status int) error {
+func (b *Bench) expectExit(words []string, status int) {
 	ctx, cancel := context.WithTimeout(b.Context, b.Timeout)
 	defer cancel()
 	var said, printed strings.Builder
@@ -67,18 +62,16 @@ func (b *Bench) expectExit(words []string, status int) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = b.Timeout
-	err := cmd.Run()
-	switch {
+	switch err := cmd.Run(); {
 	case ctx.Err() != nil:
-		return fmt.Errorf("expected it to exit with status %d, saw it run on (%s)", status, strings.Join(words, " "))
+		Failf("expected it to exit with status %d, saw it run on (%s)", status, strings.Join(words, " "))
 	case cmd.ProcessState == nil:
-		return err
+		Must(err)
 	case cmd.ProcessState.ExitCode() != status:
-		return fmt.Errorf("expected exit status %d, saw %s and on standard error %q", status, cmd.ProcessState, said.String())
+		Failf("expected exit status %d, saw %s and on standard error %q", status, cmd.ProcessState, said.String())
 	case strings.Count(said.String(), "\n") != 1 || !strings.HasSuffix(said.String(), "\n"):
-		return fmt.Errorf("expected one line on standard error, saw %q", said.String())
+		Failf("expected one line on standard error, saw %q", said.String())
 	case printed.Len() > 0:
-		return fmt.Errorf("expected nothing on standard output, saw %q", printed.String())
+		Failf("expected nothing on standard output, saw %q", printed.String())
 	}
-	return nil
 }

@@ -17,12 +17,13 @@ const OutputGrace = 2 * time.Second
 
 // ReadOutput returns the server's standard output so far. Published programs print what they
 // received by %q; ReadOutput undoes that.
-func (b *Bench) ReadOutput() ([]byte, error) {
+func (b *Bench) ReadOutput() []byte {
 	text, err := os.ReadFile(b.out.Name())
-	if err != nil || b.Subject.Contract != "published" {
-		return text, err
+	Must(err)
+	if b.Subject.Contract == "published" {
+		return unquote(text)
 	}
-	return unquote(text), nil
+	return text
 }
 
 // NoOutput judges that there is no output.
@@ -52,21 +53,14 @@ func unquote(text []byte) []byte {
 }
 
 // AwaitOutput waits for at least n bytes of output. It stops waiting when the server has exited.
-func (b *Bench) AwaitOutput(n int, within time.Duration) error {
-	deadline := time.Now().Add(within)
-	for {
+func (b *Bench) AwaitOutput(n int, within time.Duration) {
+	for deadline := time.Now().Add(within); ; time.Sleep(PollInterval) {
 		dead := b.Process.Exit() != nil
-		output, err := b.ReadOutput()
-		switch {
-		case err != nil:
-			return err
-		case len(output) >= n:
-			return nil
-		case b.Context.Err() != nil:
-			return b.Context.Err()
-		case dead || time.Now().After(deadline):
-			return fmt.Errorf("expected %d bytes of output within %v, saw %d", n, within, len(output))
+		seen := len(b.ReadOutput())
+		if seen >= n {
+			return
 		}
-		time.Sleep(PollInterval)
+		Must(b.Context.Err())
+		Expect(!dead && !time.Now().After(deadline), "expected %d bytes of output within %v, saw %d", n, within, seen)
 	}
 }

@@ -46,15 +46,15 @@ func unavailable(s *subject.Subject, host string) string {
 
 // place finds a port for the server, or creates the network of a subject that has its own, where
 // it listens on the given port.
-func (b *Bench) place(port int) (err error) {
+func (b *Bench) place(port int) {
+	var err error
 	if b.Subject.Network == "" {
 		b.Params.Port, err = freeport.Choose(b.Params.Host)
-		return err
+		Must(err)
+		return
 	}
-	if b.Network, err = newNetwork(b.Subject); err != nil {
-		return err
-	}
+	b.Network, err = newNetwork(b.Subject)
+	Must(err)
 	b.Cleanup(b.Network.Close)
 	b.Params.Host, b.Params.Port, b.Params.Tap, b.Params.Net = b.Network.Host(), port, b.Network.Tap, b.Network.Addr.String()
-	return nil
 }

@@ -104,14 +104,14 @@ func (r *runner) try(ctx context.Context, round []Check) (made int, err error) {
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	if round[0].NoServer {
-		return 1, round[0].Run(b)
+		return 1, Try(func() { round[0].Run(b) })
 	}
-	err = b.serve(func() (err error) {
-		for ; made < len(round) && err == nil; made++ {
+	err = b.serve(func() {
+		for _, c := range round {
+			made++
 			b.Output = r.kind.Output
-			err = round[made].Run(b)
+			c.Run(b)
 		}
-		return err
 	})
 	return max(made, 1), err
 }

@@ -27,8 +27,9 @@ type Baseline struct {
 	ServerCPUs  int            `json:"server_cpus"`
 	Machine     result.Machine `json:"machine"`
 	BinaryBytes int64          `json:"binary_bytes,omitempty"`
-	Noise       float64        `json:"noise"`  // standard deviation of the A/A control's blocks, of logarithms
-	Blocks      []figures      `json:"blocks"` // by metric; memory in KiB, latencies in us
+	// standard deviation of the A/A control's blocks, of logarithms
+	Noise  float64   `json:"noise"`
+	Blocks []figures `json:"blocks"` // by metric; memory in KiB, latencies in us
 }
 
 // String is the version with its commit and date.
@@ -37,7 +38,7 @@ func (b *Baseline) String() string {
 	return fmt.Sprintf("%s of %s", v.String(), b.Written.UTC().Format("2006-01-02"))
 }
 
-// Write records an outcome of a gate with Config.Record as a baseline.
+// WriteBaseline records an outcome of a gate with Config.Record as a baseline.
 func (o *Outcome) WriteBaseline(file string, serverCPUs int) error {
 	b := Baseline{
 		FileVersion: baselineVersion, Version: o.Head.Version, Commit: o.Head.Commit, Written: time.Now().UTC().Truncate(time.Second),
@@ -77,6 +78,13 @@ func parseBaseline(file string, text []byte) (*Baseline, error) {
 	}
 	if len(b.Blocks) < MinBlocks {
 		return nil, fmt.Errorf("gate: the baseline %s has %d blocks, and a comparison needs %d: write it again with --write-baseline", file, len(b.Blocks), MinBlocks)
+	}
+	for i, figures := range b.Blocks {
+		for name, v := range figures {
+			if !(v > 0) {
+				return nil, fmt.Errorf("gate: %s is damaged: block %d has the %s %v: write it again with --write-baseline", file, i+1, name, v)
+			}
+		}
 	}
 	return &b, nil
 }

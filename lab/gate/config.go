@@ -8,7 +8,6 @@ import (
 
 	"weir/internal/suggest"
 	"weir/lab"
-	"weir/lab/result"
 	"weir/lab/stat/sequential"
 	"weir/lab/workload"
 )
@@ -126,6 +125,6 @@ func loadOf(e *lab.Experiment) Load {
 	if of := e.Loads[0]; len(of.Shared().Connections) > 0 {
 		l.Connections = of.Shared().Connections[0]
 	}
-	l.Settings = result.Load{Name: e.Loads[0].Shared().Name, Rate: e.Loads[0].Shared().Rate, Size: e.Loads[0].Recorded().Size}
+	l.Settings = e.Loads[0].Recorded()
 	return l
 }

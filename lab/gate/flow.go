@@ -230,8 +230,8 @@ func blockOf(trials []result.Trial, pair figures) block {
 	return b
 }
 
-// meansOf returns the geometric means of the values of a version, whose logarithms are in two parts.
-// A metric that a trial does not have is left out.
+// meansOf returns the geometric means of the values of a version, whose logarithms are in two
+// parts. A metric that a trial does not have is left out.
 func meansOf(one, again map[string][]float64) figures {
 	means := figures{}
 	for name, logs := range one {

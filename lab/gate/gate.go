@@ -68,7 +68,7 @@ func (g *run) measure(ctx context.Context) (*Outcome, error) {
 	g.flow = newFlow(c, left, g.mostBlocks())
 	runner, err := lab.NewRunner(ctx, c.experiment(left), g.options(), c.trialProgress)
 	if err != nil {
-		return nil, err
+		return nil, g.explain(err)
 	}
 	if b := c.Baseline; b != nil {
 		if err := b.check(runner.Machine(), loadOf(c.Load), c.ServerCPUs); err != nil {
@@ -78,9 +78,18 @@ func (g *run) measure(ctx context.Context) (*Outcome, error) {
 	g.trialsBegan = time.Now()
 	results, err := runner.Run(ctx)
 	if err = errors.Join(err, runner.Close()); err != nil {
-		return nil, err
+		return nil, g.explain(err)
 	}
 	return g.conclude(results)
+}
+
+// explain says which versions the subjects in an error of the lab are.
+func (g *run) explain(err error) error {
+	text := fmt.Sprintf("head is %s", g.head)
+	if g.base != nil {
+		text = fmt.Sprintf("base is %s, %s", g.base, text)
+	}
+	return fmt.Errorf("gate: the trials failed (%s): %w", text, err)
 }
 
 // mostBlocks limits the blocks: a baseline has so many.
@@ -103,7 +112,7 @@ func (g *run) options() lab.Options {
 	}
 }
 
-// afterBlock gives the newest block to the flow.
+// afterBlock gives the newest block to the flow. It reports whether to stop.
 func (g *run) afterBlock(r *result.Results) (stop bool) {
 	if len(r.Trials) == 0 {
 		return false

@@ -78,9 +78,12 @@ func (c *Config) startBlock(ctx context.Context, base, head *Build, baseFirst bo
 
 // startOnce returns the time from the start of a server to its first connection, and kills it.
 func startOnce(ctx context.Context, s *subject.Subject, workload string) (time.Duration, error) {
-	port, err := freeport.Choose(startHost)
-	if err != nil {
-		return 0, err
+	port := s.Port
+	if port == 0 {
+		var err error
+		if port, err = freeport.Choose(startHost); err != nil {
+			return 0, err
+		}
 	}
 	// a server that starts reads no file of the folder, and calls no upstream
 	p := subject.Params{Host: startHost, Port: port, Workload: workload, Www: s.Dir, Upstream: startHost + ":9"}

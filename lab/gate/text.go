@@ -108,7 +108,7 @@ func code(text string) string {
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	text = strings.NewReplacer("\n", " ", "|", `\|`).Replace(text)
+	text = strings.ReplaceAll(text, "\n", " ")
 	if len(fence) > 1 {
 		return fence + " " + text + " " + fence
 	}

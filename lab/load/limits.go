@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -28,7 +29,11 @@ const (
 	MaxConnections = 60_000
 	MaxDuration    = 24 * time.Hour   // of the measured window
 	MinDuration    = time.Millisecond // of the measured window
+	MinRate        = 1e-3             // messages a second, of all connections or of each as the load defines it
 	maxCPU         = 1023
+	minTimeout     = time.Millisecond
+	maxTimeout     = 4 * time.Minute // the longest time that can be recorded
+	DefaultTimeout = 5 * time.Second
 )
 
 // ServerFailed starts an error that the server caused and not the generator: it did not accept the
@@ -62,12 +67,44 @@ func CheckTarget(target string) error {
 	return nil
 }
 
-// CheckCPUs returns an error that says in one sentence why cpus are not numbers of cores.
-func CheckCPUs(cpus []int) error {
-	if slices.ContainsFunc(cpus, func(cpu int) bool { return cpu < 0 || cpu > maxCPU }) {
-		return UsageError(fmt.Sprintf("the CPUs %v are out of range: give numbers from 0 to %d", cpus, maxCPU))
+// Common are the settings that all loads have, or most of them.
+type Common struct {
+	Connections int     // 1 to MaxConnections
+	Rate        float64 // messages a second; 0: none, or a closed loop
+	MaxRate     float64
+	Unit        string // of Rate, a plural
+	Pattern     string // one of Patterns; empty: the load's default
+	Duration    time.Duration
+	Timeout     time.Duration // 0: the load's default
+	CPUs        []int
+}
+
+// Check returns an error that Is ErrUsage and says in one sentence what is wrong. The reasons of the
+// load itself, which are empty where nothing is wrong, come first. Without needed, Duration may be 0.
+func (c Common) Check(needed bool, reasons ...string) error {
+	if why := cmp.Or(append(reasons, c.wrong())...); why != "" {
+		return UsageError(why)
+	}
+	if needed || c.Duration != 0 {
+		return CheckDuration(c.Duration)
 	}
 	return nil
+}
+
+func (c Common) wrong() string {
+	switch {
+	case c.Connections < 1 || c.Connections > MaxConnections:
+		return fmt.Sprintf("%d connections are out of range: give 1 to %d", c.Connections, MaxConnections)
+	case c.Rate != 0 && !(c.Rate >= MinRate && c.Rate <= c.MaxRate):
+		return fmt.Sprintf("a rate of %v %s a second is out of range: give 0.001 to %.0f, or none", c.Rate, c.Unit, c.MaxRate)
+	case c.Pattern != "" && !slices.Contains(Patterns, c.Pattern):
+		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", c.Pattern)
+	case c.Timeout != 0 && (c.Timeout < minTimeout || c.Timeout > maxTimeout):
+		return fmt.Sprintf("a timeout of %v is out of range: give %v to %v", c.Timeout, minTimeout, maxTimeout)
+	case slices.ContainsFunc(c.CPUs, func(cpu int) bool { return cpu < 0 || cpu > maxCPU }):
+		return fmt.Sprintf("the CPUs %v are out of range: give numbers from 0 to %d", c.CPUs, maxCPU)
+	}
+	return ""
 }
 
 // CheckDuration returns an error that says in one sentence why d is not the length of a window.

@@ -27,7 +27,8 @@ type Report struct {
 	// actual minus due time of sending, of messages whose connection was free
 	LatenessUS result.Percentiles `json:"lateness_us"`
 	// of Answered: from the due time (closed loop: from the start) to the last byte of the answer
-	LatencyUS result.Percentiles `json:"latency_us"`
+	LatencyUS     result.Percentiles `json:"latency_us"`
+	LatencyMeanUS float64            `json:"latency_mean_us,omitzero"` // of the same times
 	// between consecutive messages of a connection
 	GapUS result.Percentiles `json:"gap_us,omitzero"`
 	// together: from the first message of a burst to its last
@@ -42,6 +43,10 @@ type Report struct {
 	RunQueueNS int64 `json:"run_queue_ns"`
 	WindowNS   int64 `json:"window_ns"`
 	StartedNS  int64 `json:"started_ns"` // CLOCK_MONOTONIC; the start of the window
+
+	// if asked for: the distributions of lateness, latency, gap and spread in ns, each in
+	// HdrHistogram's compressed encoding, version 2, in base64; empty ones are left out
+	Histograms map[string]string `json:"histograms,omitempty"`
 }
 
 // Trouble returns all errors by kind in one line; empty if there are none.

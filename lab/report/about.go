@@ -8,15 +8,13 @@ import (
 	"strings"
 	"time"
 	"weir/lab/report/format"
+	"weir/lab/result"
 )
 
 // SubjectsSection describes the subjects, their descriptions under the given title.
 func (d *Digest) SubjectsSection(title string) Section {
 	s := Section{ID: "subjects", Title: "The subjects",
 		How: "The servers that were compared, and where their work is not equal. Lines are lines of code; dependencies are third-party libraries, without the language's own."}
-	if len(d.Subjects) == 0 {
-		return s
-	}
 	t := &Table{Caption: "Subjects", Align: "llllrrrl", Head: []string{"Subject", "Language", "Version", "Concurrency model", "Lines", "Dependencies", "Binary", "Differences"}}
 	var about []string
 	for _, x := range d.Subjects {
@@ -29,10 +27,7 @@ func (d *Digest) SubjectsSection(title string) Section {
 			about = append(about, x.Name+": "+x.About)
 		}
 	}
-	s.Blocks = []Block{{Table: t.Trim()}}
-	if len(about) > 0 {
-		s.Blocks = append(s.Blocks, Block{Fold: title, Inside: []Block{{Items: about}}})
-	}
+	s.Blocks = []Block{{Table: t}, {Fold: title, Inside: []Block{{Items: about}}}}
 	return s
 }
 
@@ -43,18 +38,12 @@ func (d *Digest) ColdSection() Section {
 	for _, g := range d.Busiest() {
 		t := &Table{Caption: format.Upper(d.Caption(g)), Align: "lrrrr", Head: []string{"Subject", "Cold, µs per " + d.Unit(), "Warm, µs per " + d.Unit(), "Cold / warm", format.Upper(d.Units()) + " before warm"}}
 		for _, c := range g.Cells {
-			if !c.cold.Known() {
-				continue
+			if c.cold.Known() {
+				warm := Median(c.Trials, func(t *result.Trial) float64 { return float64(t.WarmMessages) })
+				t.Add(c.Subject, c.cold.String(), format.Sig(c.PerMessage.Mean), format.Times(c.cold.Mean/c.PerMessage.Mean), format.Sig(warm))
 			}
-			var warm []float64
-			for _, x := range c.Trials {
-				warm = append(warm, float64(x.WarmMessages))
-			}
-			t.Add(c.Subject, c.cold.String(), format.Sig(c.PerMessage.Mean), format.Times(c.cold.Mean/c.PerMessage.Mean), format.Sig(MedianOf(warm)))
 		}
-		if len(t.Rows) > 0 {
-			s.Blocks = append(s.Blocks, Block{Table: t})
-		}
+		s.Blocks = append(s.Blocks, Block{Table: t})
 	}
 	return s
 }
@@ -151,12 +140,9 @@ func stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
+// joinInts is a list of numbers: "0, 1".
 func joinInts(v []int) string {
-	s := make([]string, len(v))
-	for i, n := range v {
-		s[i] = fmt.Sprint(n)
-	}
-	return strings.Join(s, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ", ")
 }
 
 // LimitationsSection lists the limits of the figures; work compares the subjects' work with that of
@@ -173,11 +159,9 @@ func (d *Digest) LimitationsSection(work string) Section {
 
 // CommandSection holds the command that repeats the run.
 func (d *Digest) CommandSection() Section {
-	s := Section{ID: "repeat", Title: "How to repeat this run", How: "The exact command with its seed. The trials run in the same order; the figures differ by noise."}
+	command := Block{Code: d.Command}
 	if d.Command == "" {
-		s.Blocks = []Block{Paragraph("The command was not recorded.")}
-		return s
+		command = Paragraph("The command was not recorded.")
 	}
-	s.Blocks = []Block{{Code: d.Command}}
-	return s
+	return Section{ID: "repeat", Title: "How to repeat this run", How: "The exact command with its seed. The trials run in the same order; the figures differ by noise.", Blocks: []Block{command}}
 }

@@ -12,7 +12,7 @@ func TestVersionsAreReported(t *testing.T) {
 	r := reporttest.Quick()
 	r.Machine.Weir = "v1.2.3"
 	r.Subjects[0].Version, r.Subjects[1].Version = "JDK 25.0.3", "JDK 25.0.3"
-	text := string(documentOf(digestOf(r)).markdown())
+	text := markdownOf(t, r)
 	for _, want := range []string{"| Weir | v1.2.3 |", "| Versions | go1.26.8, gcc 12.2.0, JDK 25.0.3 |", "| c-fork | C | JDK 25.0.3 |"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got a report without %q", want)

@@ -47,26 +47,20 @@ func (d *Digest) AccountingSection() Section {
 	if len(d.Groups) == 0 || len(methods) == 1 {
 		return s
 	}
-	s.Blocks = append(s.Blocks, Block{Items: methodList(methods)})
-	s.Blocks = append(s.Blocks, d.PerGroup("CPU by accounting method", d.accountingFigure)...)
-	s.Blocks = append(s.Blocks, Block{Fold: "The same as a table", Inside: []Block{{Table: d.accountingTable()}}})
-	return s
-}
-
-// methodList describes the accounting methods.
-func methodList(methods []result.AccountingMethod) []string {
-	var out []string
+	var about []string
 	for _, m := range methods {
-		s := m.Name
+		x := m.Name
 		if m.Primary {
-			s += " (used for the figures of this report)"
+			x += " (used for the figures of this report)"
 		}
 		if m.About != "" {
-			s += ": " + m.About
+			x += ": " + m.About
 		}
-		out = append(out, s)
+		about = append(about, x)
 	}
-	return out
+	s.Blocks = append([]Block{{Items: about}}, d.PerGroup("CPU by accounting method", d.accountingFigure)...)
+	s.Blocks = append(s.Blocks, Block{Fold: "The same as a table", Inside: []Block{{Table: d.accountingTable()}}})
+	return s
 }
 
 // accountingFigure shows the CPU of a group's subjects by each accounting method.
@@ -80,8 +74,9 @@ func (d *Digest) accountingFigure(g *Group) *figure.Figure {
 		row := figure.Row{Name: cell.Subject, Role: figure.Ink, Note: format.Sig(cell.Percent.Mean) + " %"}
 		for i, m := range d.Methods() {
 			e := cell.CPUBy(m)
-			row.Dots = append(row.Dots, figure.Dot{X: e.Mean, Shape: figure.ShapeOf(i), Role: figure.Series(i), Hollow: i > 0,
-				Hover: fmt.Sprintf("%s, %s: %s %%", cell.Subject, m.Name, format.Sig(e.Mean))})
+			dot := figure.SeriesDot(i, e.Mean, fmt.Sprintf("%s, %s: %s %%", cell.Subject, m.Name, format.Sig(e.Mean)))
+			dot.Hollow = i > 0
+			row.Dots = append(row.Dots, dot)
 		}
 		c.Rows = append(c.Rows, row)
 	}
@@ -89,26 +84,21 @@ func (d *Digest) accountingFigure(g *Group) *figure.Figure {
 }
 
 func (d *Digest) accountingTable() *Table {
-	t := &Table{Caption: "Mean CPU in % of one core, by accounting method", Align: "lll", Head: []string{"Subject", "Connections", "Arrivals"}}
-	several := len(d.Loads()) > 1
-	if several {
-		t.Align, t.Head = "llll", append(t.Head, "Load")
-	}
+	t := &Table{Caption: "Mean CPU in % of one core, by accounting method", Align: "llll", Head: []string{"Subject", "Connections", "Arrivals", "Load"}}
 	for _, m := range d.Methods() {
-		t.Align += "r"
-		t.Head = append(t.Head, m.Name)
+		t.AddColumn(m.Name, 'r')
 	}
 	for _, g := range d.Groups {
 		for _, c := range g.Cells {
-			row := []string{c.Subject, format.Count(g.Connections), format.Pattern(g.Pattern)}
-			if several {
-				row = append(row, g.Load)
-			}
+			row := []string{c.Subject, format.Count(g.Connections), format.Pattern(g.Pattern), g.Load}
 			for _, m := range d.Methods() {
 				row = append(row, format.Sig(c.CPUBy(m).Mean))
 			}
-			t.Rows = append(t.Rows, row)
+			t.Add(row...)
 		}
+	}
+	if len(d.Loads()) == 1 {
+		t.removeColumn(3)
 	}
 	return t
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"weir/lab/report/format"
-	"weir/lab/result"
 )
 
 // answer returns the top of the report: the subjects that failed, the verdict, and the conditions
@@ -26,17 +25,6 @@ func (d *Digest) answer() Answer {
 	a.Sentences = append(d.failureSentences(), a.Sentences...)
 	a.Caveats = d.caveats(a.Caveats)
 	return a
-}
-
-// Family returns the comparisons of different subjects in a group, without those of an A/A control.
-func (d *Digest) Family(metric string, g *Group) []result.Comparison {
-	var out []result.Comparison
-	for _, c := range d.Comparisons {
-		if c.Metric == metric && !c.AAControl && c.Load == g.Load && c.Connections == g.Connections && c.Pattern == g.Pattern {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // caveats returns the conditions that weaken the answer, the most serious first; particular are

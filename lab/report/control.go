@@ -2,26 +2,19 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"weir/lab/report/format"
 	"weir/lab/result"
 )
 
-// controlComparisons returns the comparisons of a subject with its A/A control.
-func (d *Digest) controlComparisons() []result.Comparison {
-	return slices.DeleteFunc(slices.Clone(d.Comparisons), func(c result.Comparison) bool { return !c.AAControl })
+// controls returns the comparisons of a subject with its A/A control.
+func (d *Digest) controls() []result.Comparison {
+	return selected(d.Comparisons, func(c result.Comparison) bool { return c.AAControl })
 }
 
 // differingControls counts the comparisons in which an A/A control is called different.
 func (d *Digest) differingControls() int {
-	n := 0
-	for _, c := range d.controlComparisons() {
-		if c.Verdict == result.Different {
-			n++
-		}
-	}
-	return n
+	return len(selected(d.controls(), func(c result.Comparison) bool { return c.Verdict == result.Different }))
 }
 
 // ControlSection shows the comparisons of a subject with its A/A control. It is empty if the run
@@ -29,20 +22,18 @@ func (d *Digest) differingControls() int {
 func (d *Digest) ControlSection() Section {
 	s := Section{ID: "control", Title: "The A/A control",
 		How: "One subject took part twice under two names and was treated as two. There is no difference to find between the two: a significant one is an error of the measurement."}
-	controls := d.controlComparisons()
-	if len(controls) == 0 {
-		if d.Plan.AAControl != "" && len(d.Trials) > 0 {
-			s.Blocks = []Block{Paragraph("%s took part twice, but no block has accepted trials of both, so the control says nothing.", d.Plan.AAControl)}
-		}
-		return s
-	}
+	controls := d.controls()
 	t := &Table{Caption: "A subject compared with itself", Align: "lllrlrrr", Head: []string{"Subject", "Metric", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "Pairs"}}
 	for _, c := range controls {
 		t.Add(c.A, d.metricName(c.Metric), format.Pattern(c.Pattern), format.Count(c.Connections), VerdictWord(c), RatioOf(c), format.Between(c.Low, c.High), format.Count(c.Pairs))
 	}
-	s.Blocks = []Block{Paragraph("%s", d.controlSentence(controls)), {Table: t}}
-	if len(t.Rows) > 6 {
-		s.Blocks[1] = Block{Fold: "Every comparison with the A/A control", Inside: []Block{{Table: t}}}
+	switch {
+	case len(controls) > 6:
+		s.Blocks = []Block{{Text: d.controlSentence(controls)}, {Fold: "Every comparison with the A/A control", Inside: []Block{{Table: t}}}}
+	case len(controls) > 0:
+		s.Blocks = []Block{{Text: d.controlSentence(controls)}, {Table: t}}
+	case d.Plan.AAControl != "" && len(d.Trials) > 0:
+		s.Blocks = []Block{Paragraph("%s took part twice, but no block has accepted trials of both, so the control says nothing.", d.Plan.AAControl)}
 	}
 	return s
 }

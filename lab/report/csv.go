@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -11,92 +12,25 @@ import (
 	"weir/lab/result"
 )
 
-// column is a column of trials.csv. Names and units are those of results.json.
-type column struct {
-	name string
-	of   func(*result.Trial) string
-}
-
-func number(name string, of func(*result.Trial) float64) column {
-	return column{name, func(t *result.Trial) string {
-		if v := of(t); !math.IsNaN(v) && !math.IsInf(v, 0) {
-			return strconv.FormatFloat(v, 'g', -1, 64)
-		}
-		return ""
-	}}
-}
-
-func integer(name string, of func(*result.Trial) int64) column {
-	return column{name, func(t *result.Trial) string { return strconv.FormatInt(of(t), 10) }}
-}
-
-func word(name string, of func(*result.Trial) string) column { return column{name, of} }
-
-var columns = []column{
-	integer("id", func(t *result.Trial) int64 { return int64(t.ID) }),
-	word("subject", func(t *result.Trial) string { return harmless(t.Subject) }),
-	word("load", func(t *result.Trial) string { return harmless(t.Load) }),
-	integer("connections", func(t *result.Trial) int64 { return int64(t.Connections) }),
-	word("pattern", func(t *result.Trial) string { return harmless(t.Pattern) }),
-	integer("block", func(t *result.Trial) int64 { return int64(t.Block) }),
-	integer("position", func(t *result.Trial) int64 { return int64(t.Position) }),
-	integer("attempt", func(t *result.Trial) int64 { return int64(t.Attempt) }),
-	word("started", func(t *result.Trial) string { return t.Started.UTC().Format(time.RFC3339Nano) }),
-	number("cpu_percent_mean", func(t *result.Trial) float64 { return t.CPUPercentMean }),
-	number("cpu_cv", func(t *result.Trial) float64 {
-		if t.CPUCV == 0 {
-			return math.NaN() // a trial of one window has none
-		}
-		return t.CPUCV
-	}),
-	number("cpu_us_per_message", func(t *result.Trial) float64 { return t.CPUUSPerMessage }),
-	number("load_us_per_message", func(t *result.Trial) float64 { return t.LoadUSPerMsg }),
-	number("machine_us_per_message", func(t *result.Trial) float64 { return t.MachineUSPerMsg }),
-	number("cold_us_per_message", func(t *result.Trial) float64 { return t.ColdUSPerMsg }),
-	integer("warm_messages", func(t *result.Trial) int64 { return t.WarmMessages }),
-	word("unsteady", func(t *result.Trial) string { return strconv.FormatBool(t.Unsteady) }),
-	integer("messages", func(t *result.Trial) int64 { return t.Messages }),
-	integer("bytes", func(t *result.Trial) int64 { return t.Bytes }),
-	number("offered_rate", func(t *result.Trial) float64 { return t.OfferedRate }),
-	number("achieved_ratio", func(t *result.Trial) float64 { return t.AchievedRatio }),
-	integer("behind", func(t *result.Trial) int64 { return t.Behind }),
-	number("lateness_us_p50", func(t *result.Trial) float64 { return t.LatenessUS.P50 }),
-	number("lateness_us_p99", func(t *result.Trial) float64 { return t.LatenessUS.P99 }),
-	number("lateness_us_p999", func(t *result.Trial) float64 { return t.LatenessUS.P999 }),
-	number("spread_us_p50", func(t *result.Trial) float64 { return t.SpreadUS.P50 }),
-	number("spread_us_p99", func(t *result.Trial) float64 { return t.SpreadUS.P99 }),
-	integer("churn_offered", func(t *result.Trial) int64 { return churn(t).Offered }),
-	integer("churn_done", func(t *result.Trial) int64 { return churn(t).Done }),
-	integer("churn_behind", func(t *result.Trial) int64 { return churn(t).Behind }),
-	number("churn_duration_us_p50", func(t *result.Trial) float64 { return churn(t).DurationUS.P50 }),
-	number("churn_duration_us_p99", func(t *result.Trial) float64 { return churn(t).DurationUS.P99 }),
-	number("latency_us_p50", func(t *result.Trial) float64 { return t.LatencyUS.P50 }),
-	number("latency_us_p99", func(t *result.Trial) float64 { return t.LatencyUS.P99 }),
-	number("latency_us_p999", func(t *result.Trial) float64 { return t.LatencyUS.P999 }),
-	integer("requests_attempted", func(t *result.Trial) int64 { return requestsOf(t).Attempted }),
-	integer("requests_answered", func(t *result.Trial) int64 { return requestsOf(t).Answered }),
-	integer("requests_failed", func(t *result.Trial) int64 { return requestsOf(t).Failed }),
-	integer("body_bytes", func(t *result.Trial) int64 { return requestsOf(t).BodyBytes }),
-	number("load_run_queue_ratio", func(t *result.Trial) float64 { return t.LoadRunQueue }),
-	number("window_s", func(t *result.Trial) float64 { return t.WindowS }),
-	integer("peak_rss_kb", func(t *result.Trial) int64 { return t.Memory.PeakRSSKB }),
-	integer("pss_kb", func(t *result.Trial) int64 { return t.Memory.PSSKB }),
-	integer("processes", func(t *result.Trial) int64 { return int64(t.Memory.Processes) }),
-	integer("threads", func(t *result.Trial) int64 { return int64(t.Memory.Threads) }),
-	integer("voluntary_switches", func(t *result.Trial) int64 { return t.Switches.Voluntary }),
-	integer("involuntary_switches", func(t *result.Trial) int64 { return t.Switches.Involuntary }),
-	word("accepted", func(t *result.Trial) string { return strconv.FormatBool(t.Accepted) }),
-	word("refused_because", func(t *result.Trial) string { return harmless(strings.Join(t.RejectedBecause, "; ")) }),
-	word("failed_because", func(t *result.Trial) string { return harmless(strings.Join(t.FailedBecause, "; ")) }),
-	word("ended_badly", func(t *result.Trial) string { return harmless(t.StopFailure) }),
-}
-
-// harmless quotes a text that a spreadsheet would take as a formula.
-func harmless(s string) string {
-	if strings.HasPrefix(s, "=") || strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "@") {
-		return "'" + s
-	}
-	return s
+// columns are the columns of trials.csv with their fields of a trial. Names and units are those of
+// results.json.
+var columns = [][2]string{
+	{"id", "ID"}, {"subject", "Subject"}, {"load", "Load"}, {"connections", "Connections"}, {"pattern", "Pattern"},
+	{"block", "Block"}, {"position", "Position"}, {"attempt", "Attempt"}, {"started", "Started"},
+	{"cpu_percent_mean", "CPUPercentMean"}, {"cpu_cv", "CPUCV"}, {"cpu_us_per_message", "CPUUSPerMessage"},
+	{"load_us_per_message", "LoadUSPerMsg"}, {"machine_us_per_message", "MachineUSPerMsg"},
+	{"cold_us_per_message", "ColdUSPerMsg"}, {"warm_messages", "WarmMessages"}, {"unsteady", "Unsteady"},
+	{"messages", "Messages"}, {"bytes", "Bytes"}, {"offered_rate", "OfferedRate"}, {"achieved_ratio", "AchievedRatio"}, {"behind", "Behind"},
+	{"lateness_us_p50", "LatenessUS.P50"}, {"lateness_us_p99", "LatenessUS.P99"}, {"lateness_us_p999", "LatenessUS.P999"},
+	{"spread_us_p50", "SpreadUS.P50"}, {"spread_us_p99", "SpreadUS.P99"},
+	{"churn_offered", "Churn.Offered"}, {"churn_done", "Churn.Done"}, {"churn_behind", "Churn.Behind"},
+	{"churn_duration_us_p50", "Churn.DurationUS.P50"}, {"churn_duration_us_p99", "Churn.DurationUS.P99"},
+	{"latency_us_p50", "LatencyUS.P50"}, {"latency_us_p99", "LatencyUS.P99"}, {"latency_us_p999", "LatencyUS.P999"},
+	{"requests_attempted", "HTTP.Attempted"}, {"requests_answered", "HTTP.Answered"}, {"requests_failed", "HTTP.Failed"}, {"body_bytes", "HTTP.BodyBytes"},
+	{"load_run_queue_ratio", "LoadRunQueue"}, {"run_queue_ratio", "RunQueueRatio"}, {"limit", "Limit"}, {"window_s", "WindowS"},
+	{"peak_rss_kb", "Memory.PeakRSSKB"}, {"pss_kb", "Memory.PSSKB"}, {"processes", "Memory.Processes"}, {"threads", "Memory.Threads"},
+	{"voluntary_switches", "Switches.Voluntary"}, {"involuntary_switches", "Switches.Involuntary"},
+	{"accepted", "Accepted"}, {"refused_because", "RejectedBecause"}, {"failed_because", "FailedBecause"}, {"ended_badly", "StopFailure"},
 }
 
 // trialsCSV returns all trials, rejected ones included, one per line. Unknown numbers are empty.
@@ -105,12 +39,12 @@ func trialsCSV(r *result.Results) []byte {
 	w := csv.NewWriter(&b)
 	row := make([]string, len(columns))
 	for i, c := range columns {
-		row[i] = c.name
+		row[i] = c[0]
 	}
 	_ = w.Write(row) // a bytes.Buffer takes everything
 	for i := range r.Trials {
 		for k, c := range columns {
-			row[k] = c.of(&r.Trials[i])
+			row[k] = csvCell(c[0], fieldOf(reflect.ValueOf(&r.Trials[i]).Elem(), c[1]))
 		}
 		_ = w.Write(row)
 	}
@@ -118,18 +52,41 @@ func trialsCSV(r *result.Results) []byte {
 	return b.Bytes()
 }
 
-// requestsOf returns the outcomes of a trial's requests, or zeros if it has none.
-func requestsOf(t *result.Trial) result.HTTP {
-	if t.HTTP == nil {
-		return result.HTTP{}
+// fieldOf returns the field of v at a path. A field of a nil pointer is zero.
+func fieldOf(v reflect.Value, path string) reflect.Value {
+	for name := range strings.SplitSeq(path, ".") {
+		if v.Kind() == reflect.Pointer && v.IsNil() {
+			v = reflect.New(v.Type().Elem())
+		}
+		v = reflect.Indirect(v).FieldByName(name)
 	}
-	return *t.HTTP
+	return v
 }
 
-// churn returns a trial's short connections, or zeros if it has none.
-func churn(t *result.Trial) result.Churn {
-	if t.Churn == nil {
-		return result.Churn{}
+func csvCell(name string, field reflect.Value) string {
+	switch v := field.Interface().(type) {
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case bool:
+		return strconv.FormatBool(v)
+	case string:
+		return harmless(v)
+	case []string:
+		return harmless(strings.Join(v, "; "))
+	case float64:
+		// a trial of one window has no coefficient of variation
+		if math.IsNaN(v) || math.IsInf(v, 0) || v == 0 && name == "cpu_cv" {
+			return ""
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
-	return *t.Churn
+	return strconv.FormatInt(field.Int(), 10)
+}
+
+// harmless quotes a text that a spreadsheet would take as a formula.
+func harmless(s string) string {
+	if s != "" && strings.Contains("=+-@", s[:1]) {
+		return "'" + s
+	}
+	return s
 }

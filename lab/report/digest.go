@@ -20,7 +20,6 @@ type Digest struct {
 	// in the run's order, without A/A controls; those that only trials name come last
 	Names  []string
 	Groups []*Group // in the plan's order
-	pairs  map[pairKey]result.Comparison
 }
 
 // Group holds the trials of one load, one number of connections and one arrival pattern.
@@ -48,14 +47,9 @@ type Cell struct {
 	cold       Estimate        // CPU per message during the warm-up in us
 }
 
-type pairKey struct {
-	metric, load, pattern, a, b string
-	connections                 int
-}
-
 // NewDigest prepares a run whose workload has the kind k.
 func NewDigest(r *result.Results, k Kind) *Digest {
-	d := &Digest{Results: *r, kind: k, pairs: map[pairKey]result.Comparison{}}
+	d := &Digest{Results: *r, kind: k}
 	for _, s := range r.Subjects {
 		d.subjectIndex(s.Name)
 	}
@@ -64,9 +58,6 @@ func NewDigest(r *result.Results, k Kind) *Digest {
 	}
 	d.sortGroups()
 	d.Comparisons = comparisons(r, k)
-	for _, c := range d.Comparisons {
-		d.pairs[keyOf(c.Metric, c.Load, c.Connections, c.Pattern, c.A, c.B)] = c
-	}
 	return d
 }
 
@@ -83,10 +74,6 @@ func comparisons(r *result.Results, k Kind) []result.Comparison {
 		all[i].Low, all[i].High = all[i].VerdictLow, all[i].VerdictHigh
 	}
 	return all
-}
-
-func keyOf(metric, load string, connections int, pattern, a, b string) pairKey {
-	return pairKey{metric, load, pattern, a, b, connections}
 }
 
 func (d *Digest) subjectIndex(subject string) int {
@@ -106,17 +93,17 @@ func (d *Digest) addTrial(t *result.Trial) {
 		d.Groups = append(d.Groups, g)
 	}
 	subject, isControl := strings.CutSuffix(t.Subject, result.ControlSuffix)
-	index := d.subjectIndex(subject)
 	c := g.Cell(subject)
-	switch {
-	case isControl && g.control == nil:
-		g.control = &Cell{Subject: t.Subject, Index: index}
+	if isControl {
 		c = g.control
-	case isControl:
-		c = g.control
-	case c == nil:
-		c = &Cell{Subject: subject, Index: index}
-		g.Cells = append(g.Cells, c)
+	}
+	if c == nil {
+		c = &Cell{Subject: t.Subject, Index: d.subjectIndex(subject)}
+		if isControl {
+			g.control = c
+		} else {
+			g.Cells = append(g.Cells, c)
+		}
 	}
 	switch {
 	case t.Accepted:
@@ -130,28 +117,50 @@ func (d *Digest) addTrial(t *result.Trial) {
 
 // Group returns the group of a load, a number of connections and an arrival pattern; nil: none.
 func (d *Digest) Group(load string, connections int, pattern string) *Group {
-	for _, g := range d.Groups {
-		if g.Load == load && g.Connections == connections && g.Pattern == pattern {
-			return g
-		}
-	}
-	return nil
+	return find(d.Groups, func(g *Group) bool {
+		return g.Load == load && g.Connections == connections && g.Pattern == pattern
+	})
 }
 
+// Cell returns the cell of a subject; nil: none.
 func (g *Group) Cell(subject string) *Cell {
-	for _, c := range g.Cells {
-		if c.Subject == subject {
-			return c
-		}
+	return find(g.Cells, func(c *Cell) bool { return c.Subject == subject })
+}
+
+// Measured returns the cells with an accepted trial.
+func (g *Group) Measured() []*Cell {
+	return selected(g.Cells, func(c *Cell) bool { return len(c.Trials) > 0 })
+}
+
+// MeasuredCell returns the cell of a subject with an accepted trial; nil: none.
+func (g *Group) MeasuredCell(subject string) *Cell {
+	return find(g.Measured(), func(c *Cell) bool { return c.Subject == subject })
+}
+
+// Sibling returns the first other group with the connections and the pattern of g whose load is
+// alike; nil: none. The names of the loads that alike compares are equal.
+func (d *Digest) Sibling(g *Group, alike func(own, other result.Load) bool) *Group {
+	own := d.LoadOf(g.Load)
+	return find(d.Groups, func(o *Group) bool {
+		other := d.LoadOf(o.Load)
+		own.Name = other.Name
+		return o != g && o.Connections == g.Connections && o.Pattern == g.Pattern && alike(own, other)
+	})
+}
+
+// find returns the first value for which is reports true; nil: none.
+func find[T any](all []*T, is func(*T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
 	}
 	return nil
 }
 
 // sortGroups sorts groups in the plan's order (load, connections, pattern) and cells by CPU.
 func (d *Digest) sortGroups() {
-	loads := make([]string, len(d.Plan.Loads))
-	for i, l := range d.Plan.Loads {
-		loads[i] = l.Name
+	var loads []string
+	for _, l := range d.Plan.Loads {
+		loads = append(loads, l.Name)
 	}
 	slices.SortStableFunc(d.Groups, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(indexOrEnd(loads, a.Load), indexOrEnd(loads, b.Load)), cmp.Compare(a.Connections, b.Connections),
@@ -193,23 +202,22 @@ func (g *Group) allCells() []*Cell {
 
 // estimate computes the cell's estimates. The CPU of a subject elsewhere is unknown.
 func (c *Cell) estimate(elsewhere bool, windowMS float64) {
-	of := func(f func(*result.Trial) float64) Estimate { return EstimateOf(c.Trials, f) }
-	none := func(*result.Trial) float64 { return math.NaN() }
-	percent, perMessage := func(t *result.Trial) float64 { return t.CPUPercentMean }, func(t *result.Trial) float64 { return t.CPUUSPerMessage }
-	cold := func(t *result.Trial) float64 {
+	c.load = EstimateOf(c.Trials, func(t *result.Trial) float64 { return t.LoadUSPerMsg })
+	c.machine = EstimateOf(c.Trials, func(t *result.Trial) float64 { return t.MachineUSPerMsg })
+	own := c.Trials
+	if elsewhere {
+		own = nil
+	}
+	c.Percent = EstimateOf(own, func(t *result.Trial) float64 { return t.CPUPercentMean })
+	c.PerMessage = EstimateOf(own, func(t *result.Trial) float64 { return t.CPUUSPerMessage })
+	c.cold = EstimateOf(own, func(t *result.Trial) float64 {
 		if t.ColdUSPerMsg <= 0 {
 			return math.NaN()
 		}
 		return t.ColdUSPerMsg
-	}
-	c.Spread = stat.PoolCV(compare.SampledTrials(c.Trials), windowMS)
-	if elsewhere {
-		percent, perMessage, cold, c.Spread = none, none, none, stat.PoolCV(nil, windowMS)
-	}
-	c.Percent, c.PerMessage, c.cold = of(percent), of(perMessage), of(cold)
+	})
+	c.Spread = stat.PoolCV(compare.SampledTrials(own), windowMS)
 	c.CV = estimateSpread(c.Spread, len(c.Trials))
-	c.load = of(func(t *result.Trial) float64 { return t.LoadUSPerMsg })
-	c.machine = of(func(t *result.Trial) float64 { return t.MachineUSPerMsg })
 }
 
 // FormatCV formats the coefficient of variation with its degrees of freedom: "0.046 (12)", or "too
@@ -225,15 +233,24 @@ func (c *Cell) FormatCV() string {
 }
 
 // Unit returns the word for a message of the run.
-func (d *Digest) Unit() string { one, _ := d.kind.Units(); return one }
+func (d *Digest) Unit() string {
+	one, _ := d.kind.Units()
+	return one
+}
 
-func (d *Digest) Units() string { _, many := d.kind.Units(); return many }
+// Units returns the plural of Unit.
+func (d *Digest) Units() string {
+	_, many := d.kind.Units()
+	return many
+}
 
 // Accepted counts the accepted trials of the run.
-func (d *Digest) Accepted() int {
-	n := 0
+func (d *Digest) Accepted() int { return d.count(func(t *result.Trial) bool { return t.Accepted }) }
+
+// count counts the trials of which is reports true.
+func (d *Digest) count(is func(*result.Trial) bool) (n int) {
 	for i := range d.Trials {
-		if d.Trials[i].Accepted {
+		if is(&d.Trials[i]) {
 			n++
 		}
 	}
@@ -250,62 +267,73 @@ func (d *Digest) Subject(name string) result.Subject {
 	return result.Subject{Name: name}
 }
 
+// Elsewhere reports whether a subject, or that of an A/A control, was not started by the lab.
 func (d *Digest) Elsewhere(name string) bool {
 	return d.Subject(strings.TrimSuffix(name, result.ControlSuffix)).Elsewhere
 }
 
 // Versus returns the comparison of a with b, with a ratio of a's value over b's. ok is false if
 // there is none.
-func (d *Digest) Versus(metric string, g *Group, a, b string) (result.Comparison, bool) {
-	if c, ok := d.pairs[keyOf(metric, g.Load, g.Connections, g.Pattern, a, b)]; ok {
-		return c, true
+func (d *Digest) Versus(metric string, g *Group, a, b string) (v result.Comparison, ok bool) {
+	for _, c := range d.Comparisons {
+		switch {
+		case c.Metric != metric || !g.has(c):
+		case c.A == a && c.B == b:
+			return c, true
+		case c.A == b && c.B == a:
+			c.A, c.B, c.Ratio, c.Low, c.High = a, b, 1/c.Ratio, 1/c.High, 1/c.Low
+			v, ok = c, true
+		}
 	}
-	c, ok := d.pairs[keyOf(metric, g.Load, g.Connections, g.Pattern, b, a)]
-	if ok {
-		c.A, c.B, c.Ratio, c.Low, c.High = a, b, 1/c.Ratio, 1/c.High, 1/c.Low
-	}
-	return c, ok
+	return v, ok
+}
+
+// Family returns the comparisons of different subjects in a group, without those of an A/A control.
+func (d *Digest) Family(metric string, g *Group) []result.Comparison {
+	return selected(d.Comparisons, func(c result.Comparison) bool { return c.Metric == metric && !c.AAControl && g.has(c) })
+}
+
+// has reports whether a comparison is of subjects in the group.
+func (g *Group) has(c result.Comparison) bool {
+	return c.Load == g.Load && c.Connections == g.Connections && c.Pattern == g.Pattern
 }
 
 // ConnectionsOf returns the numbers of connections that were run under a load, ascending.
 func (d *Digest) ConnectionsOf(load string) []int {
-	var out []int
-	for _, g := range d.Groups {
-		if g.Load == load && !slices.Contains(out, g.Connections) {
-			out = append(out, g.Connections)
-		}
-	}
-	return out
-}
-
-// Loads returns the names of the loads that have trials, in order.
-func (d *Digest) Loads() []string {
-	var out []string
-	for _, g := range d.Groups {
-		if !slices.Contains(out, g.Load) {
-			out = append(out, g.Load)
-		}
-	}
-	return out
-}
-
-// GroupsAt returns the groups of a load with a number of connections, one for each arrival pattern.
-func (d *Digest) GroupsAt(load string, connections int) []*Group {
-	var out []*Group
-	for _, g := range d.Groups {
-		if g.Load == load && g.Connections == connections {
-			out = append(out, g)
-		}
-	}
-	return out
+	return distinct(d.Under(load), func(g *Group) int { return g.Connections })
 }
 
 // PatternsOf returns the arrival patterns that were run under a load.
 func (d *Digest) PatternsOf(load string) []string {
-	var out []string
-	for _, g := range d.Groups {
-		if g.Load == load && !slices.Contains(out, g.Pattern) {
-			out = append(out, g.Pattern)
+	return distinct(d.Under(load), func(g *Group) string { return g.Pattern })
+}
+
+// Loads returns the names of the loads that have trials, in order.
+func (d *Digest) Loads() []string {
+	return distinct(d.Groups, func(g *Group) string { return g.Load })
+}
+
+// GroupsAt returns the groups of a load with a number of connections, one for each arrival pattern.
+func (d *Digest) GroupsAt(load string, connections int) []*Group {
+	return selected(d.Groups, func(g *Group) bool { return g.Load == load && g.Connections == connections })
+}
+
+// Under returns the groups of a load.
+func (d *Digest) Under(load string) []*Group {
+	return selected(d.Groups, func(g *Group) bool { return g.Load == load })
+}
+
+// selected returns the values for which is reports true.
+func selected[T any](all []T, is func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return !is(v) })
+}
+
+// distinct returns the different values of a property of groups, in their order.
+func distinct[T comparable](groups []*Group, of func(*Group) T) []T {
+	var out []T
+	for _, g := range groups {
+		if v := of(g); !slices.Contains(out, v) {
+			out = append(out, v)
 		}
 	}
 	return out
@@ -335,9 +363,6 @@ func (c *Cell) Rate() Estimate { return EstimateOf(c.Trials, (*result.Trial).Rat
 
 // Millis returns the median over the trials of a percentile of the latency, in milliseconds.
 func (c *Cell) Millis(of func(result.Percentiles) float64) float64 {
-	if len(c.Trials) == 0 {
-		return math.NaN()
-	}
 	return Median(c.Trials, func(t *result.Trial) float64 { return of(t.LatencyUS) / 1000 })
 }
 
@@ -347,10 +372,8 @@ func P99(p result.Percentiles) float64 { return p.P99 }
 
 // Describe describes a load by name: see Kind.
 func (d *Digest) Describe(load string) string {
-	for _, l := range d.Plan.Loads {
-		if l.Name == load {
-			return d.kind.Describe(l)
-		}
+	if i := slices.IndexFunc(d.Plan.Loads, func(l result.Load) bool { return l.Name == load }); i >= 0 {
+		return d.kind.Describe(d.Plan.Loads[i])
 	}
 	return "load " + load
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -69,6 +70,14 @@ func (t *Table) AddColumn(head string, align byte) {
 	t.Head, t.Align = append(t.Head, head), t.Align+string(align)
 }
 
+// InsertColumn inserts a column before the i-th. The function cell returns its cell of each row.
+func (t *Table) InsertColumn(i int, head string, align byte, cell func(row int) string) {
+	t.Head, t.Align = slices.Insert(t.Head, i, head), t.Align[:i]+string(align)+t.Align[i:]
+	for row := range t.Rows {
+		t.Rows[row] = slices.Insert(t.Rows[row], i, cell(row))
+	}
+}
+
 // Add appends a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
@@ -98,8 +107,28 @@ func documentOf(d *Digest) *document {
 		doc.Sections[i].Folded = i >= maxOpenSections
 	}
 	doc.nameFigures()
-	doc.clean()
+	clean(reflect.ValueOf(doc))
 	return doc
+}
+
+// clean applies figure.Clean to every text below v, except those of marks, which are drawn clean.
+func clean(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(figure.Clean(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			clean(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			clean(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			clean(v.Index(i))
+		}
+	}
 }
 
 // figures returns the figures of the document in their order.
@@ -173,47 +202,36 @@ func (d *Digest) Caption(g *Group) string { return d.kind.Caption(d, g) }
 
 // PerGroup draws a figure for each group. Those of other groups than the busiest are folded.
 func (d *Digest) PerGroup(what string, draw func(*Group) *figure.Figure) []Block {
-	var open, folded []*figure.Figure
-	top := d.Busiest()
-	for _, g := range d.Groups {
-		f := draw(g)
-		switch {
-		case f == nil:
-		case slices.Contains(top, g):
-			open = append(open, f)
-		default:
-			folded = append(folded, f)
-		}
-	}
+	open, folded := split(d, func(g *Group) (f *figure.Figure, ok bool) {
+		f = draw(g)
+		return f, f != nil
+	})
 	if len(open) == 0 {
 		open, folded = folded, nil
 	}
-	var out []Block
-	if len(open) > 0 {
-		out = append(out, Block{Figures: open})
-	}
-	if len(folded) > 0 {
-		out = append(out, Block{Fold: what + " at the other loads and numbers of connections", Inside: []Block{{Figures: folded}}})
-	}
-	return out
+	return []Block{{Figures: open}, {Fold: what + " at the other loads and numbers of connections", Inside: []Block{{Figures: folded}}}}
 }
 
-// PerGroupTable makes a table for each group, without empty ones. Those of other groups than the
-// busiest are folded.
-func (d *Digest) PerGroupTable(make func(*Group) *Table) []Block {
-	var open, folded []Block
+// PerGroupTable makes a table for each group. Those of other groups than the busiest are folded.
+func (d *Digest) PerGroupTable(table func(*Group) *Table) []Block {
+	open, folded := split(d, func(g *Group) (Block, bool) {
+		t := table(g)
+		return Block{Table: t}, len(t.Rows) > 0
+	})
+	return append(open, Block{Fold: "The same at the other loads and numbers of connections", Inside: folded})
+}
+
+// split makes a value for each group, those of the busiest apart.
+func split[T any](d *Digest, value func(*Group) (T, bool)) (busiest, others []T) {
 	for _, g := range d.Groups {
-		t := make(g)
+		v, ok := value(g)
 		switch {
-		case len(t.Rows) == 0:
+		case !ok:
 		case slices.Contains(d.Busiest(), g):
-			open = append(open, Block{Table: t})
+			busiest = append(busiest, v)
 		default:
-			folded = append(folded, Block{Table: t})
+			others = append(others, v)
 		}
 	}
-	if len(folded) > 0 {
-		open = append(open, Block{Fold: "The same at the other loads and numbers of connections", Inside: folded})
-	}
-	return open
+	return busiest, others
 }

@@ -23,41 +23,61 @@ type Estimate struct {
 // EstimateOf returns the mean over trials. The interval is Student's t over the means of blocks,
 // since the two trials of a block share its drift.
 func EstimateOf(trials []*result.Trial, of func(*result.Trial) float64) Estimate {
-	blocks := map[int][]float64{}
-	var order []int
-	n := 0
-	for _, t := range trials {
-		v := of(t)
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			continue
-		}
-		if blocks[t.Block] == nil {
-			order = append(order, t.Block)
-		}
-		blocks[t.Block] = append(blocks[t.Block], v)
-		n++
-	}
+	blocks, n := blockMeans(trials, of)
 	var means []float64
-	for _, b := range order {
-		means = append(means, gonum.Mean(blocks[b], nil))
+	for _, t := range trials {
+		if m, ok := blocks[t.Block]; ok {
+			means = append(means, m)
+			delete(blocks, t.Block)
+		}
 	}
 	e := intervalOf(means)
 	e.N = n
 	return e
 }
 
+// Difference returns the mean difference of a and b, paired by block.
+func Difference(a, b []*result.Trial, of func(*result.Trial) float64) Estimate {
+	ofA, _ := blockMeans(a, of)
+	ofB, _ := blockMeans(b, of)
+	var differences []float64
+	for block, v := range ofA {
+		if w, ok := ofB[block]; ok {
+			differences = append(differences, v-w)
+		}
+	}
+	slices.Sort(differences) // rounding depends on the order of the sum, and a map has none
+	return studentOf(differences)
+}
+
+// blockMeans returns the mean of each block over the values that are numbers, and their number.
+func blockMeans(trials []*result.Trial, of func(*result.Trial) float64) (means map[int]float64, n int) {
+	values := map[int][]float64{}
+	for _, t := range trials {
+		if v := of(t); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			values[t.Block] = append(values[t.Block], v)
+			n++
+		}
+	}
+	means = map[int]float64{}
+	for block, v := range values {
+		means[block] = gonum.Mean(v, nil)
+	}
+	return means, n
+}
+
 // intervalOf returns the mean of v with its interval. If no value is negative, the interval is
 // limited to 0: with few values it could include impossible ones.
 func intervalOf(v []float64) Estimate {
-	e := StudentOf(v)
+	e := studentOf(v)
 	if e.HasInterval() && slices.Min(v) >= 0 {
 		e.Low = max(e.Low, 0)
 	}
 	return e
 }
 
-// StudentOf returns the mean of v, which may be of either sign, with Student's t interval.
-func StudentOf(v []float64) Estimate {
+// studentOf returns the mean of v, which may be of either sign, with Student's t interval.
+func studentOf(v []float64) Estimate {
 	e := Estimate{math.NaN(), math.NaN(), math.NaN(), len(v)}
 	if len(v) > 0 {
 		e.Mean = gonum.Mean(v, nil)
@@ -94,6 +114,7 @@ func (e Estimate) Interval() string {
 	return format.Fixed(e.Low, n) + " to " + format.Fixed(e.High, n)
 }
 
+// Median returns the median of a figure of trials; NaN without any.
 func Median(trials []*result.Trial, of func(*result.Trial) float64) float64 {
 	var v []float64
 	for _, t := range trials {
@@ -102,8 +123,11 @@ func Median(trials []*result.Trial, of func(*result.Trial) float64) float64 {
 	return MedianOf(v)
 }
 
-// MedianOf returns the median of v, which must not be empty.
+// MedianOf returns the median of v; NaN without any.
 func MedianOf(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
 	v = slices.Sorted(slices.Values(v))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }

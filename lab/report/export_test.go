@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"weir/lab/report/figure"
 	"weir/lab/result"
 )
@@ -16,7 +17,9 @@ func Render(r *result.Results, k Kind) (Rendered, error) {
 	d := NewDigest(r, k)
 	doc := documentOf(d)
 	page, err := doc.html()
-	return Rendered{page, doc.markdown(), tex(d), trialsCSV(r), doc.figures()}, err
+	markdown, markdownErr := doc.markdown()
+	tables, texErr := d.tex()
+	return Rendered{page, markdown, tables, trialsCSV(r), doc.figures()}, errors.Join(err, markdownErr, texErr)
 }
 
 // Checks of rendered reports.

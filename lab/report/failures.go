@@ -11,56 +11,37 @@ import (
 
 // failed counts the trials in which the subject itself failed.
 func (d *Digest) failed() int {
-	n := 0
-	for i := range d.Trials {
-		if len(d.Trials[i].FailedBecause) > 0 {
-			n++
-		}
-	}
-	return n
+	return d.count(func(t *result.Trial) bool { return len(t.FailedBecause) > 0 })
 }
 
 // rejected counts the trials that were disturbed.
 func (d *Digest) rejected() int { return len(d.Trials) - d.Accepted() - d.failed() }
 
-// subjectFailures is a subject that failed in some of its trials, those of its A/A control
-// included.
-type subjectFailures struct {
-	subject string
-	judged  int // trials that were not rejected
-	failed  []*result.Trial
-}
-
-// allFailures returns the subjects that failed, in the run's order.
-func (d *Digest) allFailures() []subjectFailures {
-	var out []subjectFailures
-	for _, s := range d.Names {
-		f := subjectFailures{subject: s}
-		for i := range d.Trials {
-			t := &d.Trials[i]
-			switch {
-			case strings.TrimSuffix(t.Subject, result.ControlSuffix) != s:
-			case len(t.FailedBecause) > 0:
-				f.failed = append(f.failed, t)
-				f.judged++
-			case t.Accepted:
-				f.judged++
-			}
-		}
-		if len(f.failed) > 0 {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// failureSentences report failures. They come before the answer, because the figures of a server
-// that fails say little.
+// failureSentences report subjects that failed, in trials of their A/A control too. They come
+// before the answer, because the figures of a server that fails say little.
 func (d *Digest) failureSentences() []string {
 	var said []string
-	for _, f := range d.allFailures() {
-		s := fmt.Sprintf("%s failed in %d of %s: %s", f.subject, len(f.failed), format.Plural(f.judged, "trial", "trials"), format.List(f.kinds()))
-		if len(f.failed) < f.judged {
+	for _, subject := range d.Names {
+		failed, judged := 0, 0
+		var kinds format.Tally
+		for i := range d.Trials {
+			t := &d.Trials[i]
+			if strings.TrimSuffix(t.Subject, result.ControlSuffix) != subject || !t.Accepted && len(t.FailedBecause) == 0 {
+				continue
+			}
+			judged++
+			if len(t.FailedBecause) > 0 {
+				failed++
+				for _, k := range failureKinds(t) {
+					kinds.Add(k, 1)
+				}
+			}
+		}
+		if failed == 0 {
+			continue
+		}
+		s := fmt.Sprintf("%s failed in %d of %s: %s", subject, failed, format.Plural(judged, "trial", "trials"), format.List(kinds.Phrases("%s (%s)")))
+		if failed < judged {
 			s += "; its figures are from the other trials"
 		}
 		said = append(said, s+".")
@@ -68,26 +49,8 @@ func (d *Digest) failureSentences() []string {
 	return said
 }
 
-// kinds returns the kinds of failure with their numbers of trials: "wrong byte (2)".
-func (f subjectFailures) kinds() []string {
-	var kinds []string
-	trials := map[string]int{}
-	for _, t := range f.failed {
-		for _, k := range kindsOf(t) {
-			if trials[k] == 0 {
-				kinds = append(kinds, k)
-			}
-			trials[k]++
-		}
-	}
-	for i, k := range kinds {
-		kinds[i] = fmt.Sprintf("%s (%d)", k, trials[k])
-	}
-	return kinds
-}
-
-// kindsOf returns the reasons of a failed trial without their figures, each once.
-func kindsOf(t *result.Trial) []string {
+// failureKinds returns the reasons of a failed trial without their figures, each once.
+func failureKinds(t *result.Trial) []string {
 	var kinds []string
 	for _, why := range t.FailedBecause {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(why, result.LoadError+": "), ",")
@@ -116,44 +79,27 @@ func (d *Digest) failuresTable() *Table {
 func (d *Digest) conditionCaveats() []string {
 	var out []string
 	add := func(what string, is func(*result.Trial) bool) {
-		if bySubject, n := d.countWhere(is); n > 0 {
-			out = append(out, fmt.Sprintf("In %s of %s %s (%s).", format.Count(n), format.Plural(d.Accepted(), "accepted trial", "accepted trials"), what, bySubject))
+		var subjects format.Tally
+		n := d.count(func(t *result.Trial) bool {
+			if !t.Accepted || !is(t) {
+				return false
+			}
+			subjects.Add(strings.TrimSuffix(t.Subject, result.ControlSuffix), 1)
+			return true
+		})
+		if n > 0 {
+			out = append(out, fmt.Sprintf("In %s of %s %s (%s).", format.Count(n), format.Plural(d.Accepted(), "accepted trial", "accepted trials"), what, strings.Join(subjects.Phrases("%s: %s"), ", ")))
 		}
 	}
 	add("the warm-up reached its time limit before CPU per "+d.Unit()+" was steady", func(t *result.Trial) bool { return t.Unsteady })
-	add("half or more of the "+d.Units()+" were sent after the next one was due: they were closer together than the arrival pattern intends", crowded)
-	for i, t := range d.Trials {
-		same := func(x result.Trial) bool { return x.StopFailure == t.StopFailure }
-		if t.StopFailure != "" && slices.IndexFunc(d.Trials, same) == i {
+	add("half or more of the "+d.Units()+" were sent after the next one was due: they were closer together than the arrival pattern intends", func(t *result.Trial) bool {
+		return t.Pattern != "together" && t.LatenessUS.P50*t.OfferedRate > 1e6
+	})
+	var seen format.Tally
+	for _, t := range d.Trials {
+		if t.StopFailure != "" && seen.Add(t.StopFailure, 1) == 1 {
 			out = append(out, fmt.Sprintf("After the measurement %s (first in trial %d). The figures are valid.", t.StopFailure, t.ID))
 		}
 	}
 	return out
-}
-
-// crowded reports whether messages that should be apart were sent in bursts.
-func crowded(t *result.Trial) bool {
-	return t.Pattern != "together" && t.LatenessUS.P50*t.OfferedRate > 1e6
-}
-
-// countWhere counts the accepted trials that satisfy a condition, in total and by subject.
-func (d *Digest) countWhere(is func(*result.Trial) bool) (bySubject string, n int) {
-	var names []string
-	by := map[string]int{}
-	for i := range d.Trials {
-		t := &d.Trials[i]
-		if !t.Accepted || !is(t) {
-			continue
-		}
-		s := strings.TrimSuffix(t.Subject, result.ControlSuffix)
-		if by[s] == 0 {
-			names = append(names, s)
-		}
-		by[s]++
-		n++
-	}
-	for i, s := range names {
-		names[i] = fmt.Sprintf("%s: %d", s, by[s])
-	}
-	return strings.Join(names, ", "), n
 }

@@ -37,7 +37,7 @@ func TestFailuresComeBeforeTheAnswer(t *testing.T) {
 	if !strings.HasPrefix(second, "c-epoll failed in ") || !strings.HasSuffix(second, "; its figures are from the other trials.") {
 		t.Errorf("got the second line %q, want the failure of c-epoll", second)
 	}
-	page := string(documentOf(digestOf(r)).markdown())
+	page := markdownOf(t, r)
 	for _, want := range []string{"failed", ", failed ", "Failures of the subjects", "9 of 8000 messages found their connection full"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("got a report without %q", want)

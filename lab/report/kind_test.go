@@ -1,6 +1,7 @@
 package report
 
 import (
+	"testing"
 	"weir/lab/compare"
 	"weir/lab/report/format"
 	"weir/lab/report/reporttest"
@@ -54,3 +55,13 @@ var runs = map[string]func() *result.Results{"full": reporttest.Full, "quick": r
 	"empty": func() *result.Results { return &result.Results{Version: result.Version} }}
 
 func (plain) Compare() compare.Kind { return compare.Kind{Units: plain{}.Units, Short: "msg"} }
+
+// markdownOf returns the report of r as Markdown.
+func markdownOf(t *testing.T, r *result.Results) string {
+	t.Helper()
+	text, err := documentOf(digestOf(r)).markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

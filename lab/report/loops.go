@@ -10,7 +10,7 @@ import (
 
 // ClosedLoops returns the groups of closed loops.
 func (d *Digest) ClosedLoops() []*Group {
-	return slices.DeleteFunc(slices.Clone(d.Groups), func(g *Group) bool { return g.Pattern != result.Closed })
+	return selected(d.Groups, func(g *Group) bool { return g.Pattern == result.Closed })
 }
 
 // Rates returns the lowest and the highest rate of a group; NaN without any.
@@ -24,30 +24,34 @@ func (g *Group) Rates() (low, high float64) {
 
 // ByRate returns a group's cells that have trials, the fastest first.
 func (g *Group) ByRate() []*Cell {
-	cells := slices.DeleteFunc(slices.Clone(g.Cells), func(c *Cell) bool { return len(c.Trials) == 0 })
+	cells := g.Measured()
 	slices.SortStableFunc(cells, func(a, b *Cell) int { return cmp.Compare(b.Rate().Mean, a.Rate().Mean) })
 	return cells
 }
 
-// RateInterval formats the interval of a rate with the decimals of perSecond.
-func (e Estimate) RateInterval() string {
-	if !e.HasInterval() {
-		return format.Absent
+// RateTable lists the subjects of a closed loop, the fastest first.
+func (d *Digest) RateTable(g *Group) *Table {
+	t := &Table{Caption: format.Upper(d.Caption(g)) + ": " + d.Units() + "/s, fastest first", Align: "lrrrlrr",
+		Head: []string{"Subject", format.Upper(d.Units()) + "/s", "95 % interval of the mean", "Ratio to the fastest (corrected interval)", "Verdict on the ratio", "p50, ms", "p99, ms"}}
+	cells := g.ByRate()
+	for i, c := range cells {
+		rate, interval, of, verdict := c.Rate(), format.Absent, "1", "highest mean"
+		if rate.HasInterval() {
+			interval = format.Rate(rate.Low) + " to " + format.Rate(rate.High)
+		}
+		if v, ok := d.Versus(result.MetricRate, g, c.Subject, cells[0].Subject); ok {
+			of, verdict = RatioWithin(v), v.Verdict
+		} else if i > 0 {
+			of, verdict = format.Times(rate.Mean/cells[0].Rate().Mean), "not compared"
+		}
+		t.Add(c.Subject, format.Rate(rate.Mean), interval, of, verdict, format.Sig(c.Millis(P50)), format.Sig(c.Millis(P99)))
 	}
-	return format.Rate(e.Low) + " to " + format.Rate(e.High)
+	return t
 }
 
-func (d *Digest) VersusFastest(g *Group, c, first *Cell) (ratio, verdict string) {
-	v, ok := d.Versus(result.MetricRate, g, c.Subject, first.Subject)
-	if !ok {
-		return format.Times(c.Rate().Mean / first.Rate().Mean), "not compared"
-	}
-	return RatioWithin(v), v.Verdict
-}
-
-// GeneratorBound returns the subjects in whose trials the generator was at its limit and the server
+// GeneratorBound names the subjects in whose trials the generator was at its limit and the server
 // was not. Newer runs reject such trials; older results may contain them.
-func (d *Digest) GeneratorBound(g *Group) []string {
+func (d *Digest) GeneratorBound(g *Group) Block {
 	const busy = 90 // percent of a core
 	var names []string
 	for _, c := range g.ByRate() {
@@ -58,5 +62,8 @@ func (d *Digest) GeneratorBound(g *Group) []string {
 			names = append(names, c.Subject)
 		}
 	}
-	return names
+	if len(names) == 0 {
+		return Block{}
+	}
+	return Paragraph("The load generator reached its limit with %s, and the server did not: the rate of the server is at least the stated one.", format.List(names))
 }

@@ -17,7 +17,7 @@ func TestANoteForSeveralSubjectsIsOneLine(t *testing.T) {
 		r.Notes = append(r.Notes, result.Note{What: "system calls", Subject: s, Reason: "strace is not installed (apt-get install strace)"})
 	}
 	r.Notes = append(r.Notes, result.Note{What: "switch costs", Reason: "no clock"})
-	text := string(documentOf(digestOf(r)).markdown())
+	text := markdownOf(t, r)
 	for _, want := range []string{"Not available on this machine: system calls for c-fork and c-epoll. Strace is not installed (apt-get install strace)", "Not available on this machine: switch costs. No clock"} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("got %q %d times in the report, want once", want, strings.Count(text, want))

@@ -14,7 +14,7 @@ func TestShortConnectionsAreReported(t *testing.T) {
 	s.Plan.Patterns = []string{"staggered"}
 	s.Plan.Loads = []result.Load{{Name: "churn", Size: 100, Churn: 200, Idle: 1000}}
 	s.Run()
-	text := string(documentOf(digestOf(s.Results)).markdown())
+	text := markdownOf(t, s.Results)
 	for _, want := range []string{"598 of 600, 2 late"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got a report without %q", want)

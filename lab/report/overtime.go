@@ -15,10 +15,9 @@ import (
 const maxTimePoints = 200
 
 func (d *Digest) TimeSection() Section {
-	s := Section{ID: "time", Title: "CPU over time",
-		How: "One trial of each subject: the one whose mean is nearest to the mean of all its trials under the same load. The curve of a steady server is flat. Short windows make any curve rough."}
-	s.Blocks = d.PerGroup("CPU over time", d.timeFigure)
-	return s
+	return Section{ID: "time", Title: "CPU over time",
+		How:    "One trial of each subject: the one whose mean is nearest to the mean of all its trials under the same load. The curve of a steady server is flat. Short windows make any curve rough.",
+		Blocks: d.PerGroup("CPU over time", d.timeFigure)}
 }
 
 func (d *Digest) timeFigure(g *Group) *figure.Figure {
@@ -28,9 +27,6 @@ func (d *Digest) timeFigure(g *Group) *figure.Figure {
 		if t := cell.typical(); t != nil && cell.Percent.Known() {
 			c.Curves = append(c.Curves, figure.Curve{Name: cell.Subject, Style: cell.Index, Plain: true, Points: overTime(t)})
 		}
-	}
-	if len(c.Curves) == 0 {
-		return nil
 	}
 	return c.Draw()
 }
@@ -64,10 +60,9 @@ func overTime(t *result.Trial) []figure.XY {
 }
 
 func (d *Digest) WindowsSection() Section {
-	s := Section{ID: "windows", Title: "Variation against the length of the window",
-		How: fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the published measurements and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", format.Short(d.Plan.WindowMS), stat.MinDF)}
-	s.Blocks = d.PerGroup("Variation", d.windowFigure)
-	return s
+	return Section{ID: "windows", Title: "Variation against the length of the window",
+		How:    fmt.Sprintf("The coefficient of variation depends on the length of the window: bursts average out in long ones. The window of the published measurements and of this report is %s ms. The windows of all trials of a subject are pooled; a curve ends where fewer than %d degrees of freedom remain.", format.Short(d.Plan.WindowMS), stat.MinDF),
+		Blocks: d.PerGroup("Variation", d.windowFigure)}
 }
 
 // minWindowMS is the least length of a window: twice the sampling interval.
@@ -83,9 +78,6 @@ func (d *Digest) windowFigure(g *Group) *figure.Figure {
 			c.Curves = append(c.Curves, curve)
 			c.X.At = longer(c.X.At, curve.Points)
 		}
-	}
-	if len(c.Curves) == 0 {
-		return nil
 	}
 	return c.Draw()
 }
@@ -108,8 +100,7 @@ func (c *Cell) byWindow(windowMS float64) []figure.XY {
 	var out []figure.XY
 	for _, w := range stat.CVByWindow(compare.SampledTrials(c.Trials), windowMS, minWindowMS) {
 		e := estimateSpread(w.PooledCV, len(c.Trials))
-		out = append(out, figure.XY{X: w.Length, Y: e.Mean, Low: e.Low, High: e.High,
-			Hover: fmt.Sprintf("%s, windows of %s ms: %s, %s", c.Subject, format.Sig(w.Length), e, format.Plural(w.DF, "degree of freedom", "degrees of freedom"))})
+		out = append(out, e.Point(w.Length, fmt.Sprintf("%s, windows of %s ms: %s, %s", c.Subject, format.Sig(w.Length), e, format.Plural(w.DF, "degree of freedom", "degrees of freedom"))))
 	}
 	return out
 }

@@ -12,10 +12,9 @@ import (
 
 // TrialsSection shows every trial as a point.
 func (d *Digest) TrialsSection() Section {
-	s := Section{ID: "trials", Title: "Every trial",
-		How: "Each point is one trial, earlier ones higher in their row. Hollow points are rejected trials, whose figures are not used. A trial in which the subject failed has no point. The numbers are in trials.csv, and on the page under each figure."}
-	s.Blocks = d.PerGroup("Trials", d.pointsFigure)
-	return s
+	return Section{ID: "trials", Title: "Every trial",
+		How:    "Each point is one trial, earlier ones higher in their row. Hollow points are rejected trials, whose figures are not used. A trial in which the subject failed has no point. The numbers are in trials.csv, and on the page under each figure.",
+		Blocks: d.PerGroup("Trials", d.pointsFigure)}
 }
 
 // pointsFigure draws the trials of a group.

@@ -2,11 +2,12 @@ package report
 
 import (
 	"slices"
+	"weir/lab/report/figure"
 	"weir/lab/report/format"
 )
 
 // prune removes from the document what has no content: columns and rows of tables without a value,
-// tables without such rows, blocks and sections without content.
+// tables without such rows, charts without data, blocks and sections without content.
 func (doc *document) prune() {
 	for i := range doc.Sections {
 		doc.Sections[i].Blocks = prunedBlocks(doc.Sections[i].Blocks)
@@ -20,6 +21,7 @@ func prunedBlocks(blocks []Block) []Block {
 		if b.Table != nil {
 			b.Table.Trim()
 		}
+		b.Figures = slices.DeleteFunc(b.Figures, func(f *figure.Figure) bool { return f == nil })
 		b.Inside = prunedBlocks(b.Inside)
 		lastOfHeading := i == len(blocks)-1 || blocks[i+1].Head != ""
 		if !b.isEmpty() && !(b.Head != "" && lastOfHeading) {

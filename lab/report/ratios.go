@@ -12,22 +12,15 @@ import (
 // RatiosSection shows forest plots: every ratio with its confidence interval and its verdict. It
 // states the correction for CPU and for the given metrics.
 func (d *Digest) RatiosSection(metrics ...string) Section {
-	s := Section{ID: "ratios", Title: "Ratios, confidence intervals and verdicts", How: d.ratiosHow(metrics)}
-	if len(d.Comparisons) == 0 {
-		return s
+	folded := func(title, metric, what string) Block {
+		return Block{Fold: title, Inside: d.PerGroup("Ratios", d.forest(metric, what))}
 	}
-	s.Blocks = d.PerGroup("Ratios", d.forest(result.MetricCPU, "CPU per "+d.Unit()))
-	if cv := d.PerGroup("Ratios", d.forest(result.MetricCV, "variation of CPU")); len(cv) > 0 {
-		s.Blocks = append(s.Blocks, Block{Fold: "Ratios of the variation of CPU", Inside: cv})
-	}
-	if rate := d.PerGroup("Ratios", d.forest(result.MetricRate, d.Units()+"/s")); len(rate) > 0 {
-		s.Blocks = append(s.Blocks, Block{Fold: "Ratios of the " + d.Units() + " per second in closed loops", Inside: rate})
-	}
-	if latency := d.PerGroup("Ratios", d.forest(result.MetricLatency, "mean time")); len(latency) > 0 {
-		s.Blocks = append(s.Blocks, Block{Fold: "Ratios of the mean time of an operation", Inside: latency})
-	}
-	s.Blocks = append(s.Blocks, Block{Fold: fmt.Sprintf("All %s as a table", format.Plural(len(d.Comparisons), "comparison", "comparisons")), Inside: []Block{{Table: d.comparisonTable()}}})
-	return s
+	return Section{ID: "ratios", Title: "Ratios, confidence intervals and verdicts", How: d.ratiosHow(metrics), Blocks: append(
+		d.PerGroup("Ratios", d.forest(result.MetricCPU, "CPU per "+d.Unit())),
+		folded("Ratios of the variation of CPU", result.MetricCV, "variation of CPU"),
+		folded("Ratios of the "+d.Units()+" per second in closed loops", result.MetricRate, d.Units()+"/s"),
+		folded("Ratios of the mean time of an operation", result.MetricLatency, "mean time"),
+		Block{Fold: fmt.Sprintf("All %s as a table", format.Plural(len(d.Comparisons), "comparison", "comparisons")), Inside: []Block{{Table: d.comparisonTable()}}})}
 }
 
 // ratiosHow explains the plots and the verdicts.
@@ -57,9 +50,6 @@ func (d *Digest) forest(metric, what string) func(*Group) *figure.Figure {
 			if !TooShort(v) {
 				c.Rows = append(c.Rows, forestRow(v))
 			}
-		}
-		if len(c.Rows) == 0 {
-			return nil
 		}
 		return c.Draw()
 	}

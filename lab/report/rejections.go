@@ -12,29 +12,24 @@ import (
 )
 
 // RejectionsSection counts the rejected trials by cause, and the trials in which a subject failed.
-// It is empty if there are neither.
 func (d *Digest) RejectionsSection() Section {
 	s := Section{ID: "rejections", Title: "Rejected trials",
 		How: "A trial is rejected and repeated if the load generator, the lab, another process or the hypervisor disturbed it. Its figures are not used. " +
 			"A trial in which the subject itself failed is not repeated: it counts as a failure, and its figures are not used either."}
-	if d.failed() > 0 {
-		s.Blocks = []Block{{Table: d.failuresTable()}}
-	}
-	causes := rejectionCauses(d.Trials)
-	if len(causes) == 0 {
-		return s
-	}
 	t := &Table{Caption: d.rejectedOf(), Align: "lrl", Head: []string{"Cause", "Trials", "Example"}}
-	for _, c := range causes {
+	for _, c := range rejectionCauses(d.Trials) {
 		t.Add(c.cause, format.Count(c.trials), c.example)
 	}
-	s.Blocks = append(s.Blocks, Block{Table: t})
+	s.Blocks = []Block{{Table: d.failuresTable()}, {Table: t}}
 	return s
 }
 
 // rejectedOf is "2 of 90 trials were rejected".
 func (d *Digest) rejectedOf() string {
-	verb := map[bool]string{true: "was", false: "were"}[d.rejected() == 1]
+	verb := "were"
+	if d.rejected() == 1 {
+		verb = "was"
+	}
 	return fmt.Sprintf("%s of %s %s rejected", format.Count(d.rejected()), format.Plural(len(d.Trials), "trial", "trials"), verb)
 }
 

@@ -47,14 +47,14 @@ func Write(dir string, r *result.Results, k Kind) error {
 	}
 	d := NewDigest(r, k)
 	doc := documentOf(d)
-	page, err := doc.html()
-	if err != nil {
-		return fmt.Errorf("cannot make %s: %w", htmlFile, err)
-	}
-	files := map[string][]byte{htmlFile: page, markdownFile: doc.markdown(), texFile: tex(d), csvFile: trialsCSV(r)}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
-			return fmt.Errorf("cannot write the report: %w", err)
+	for name, content := range map[string]func() ([]byte, error){htmlFile: doc.html, markdownFile: doc.markdown, texFile: d.tex,
+		csvFile: func() ([]byte, error) { return trialsCSV(r), nil }} {
+		text, err := content()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot write %s of the report: %w", name, err)
 		}
 	}
 	for _, f := range doc.figures() {

@@ -9,19 +9,15 @@ import (
 
 // MemorySection shows memory, processes, threads and context switches.
 func (d *Digest) MemorySection() Section {
-	s := Section{ID: "memory", Title: "Memory, processes and threads",
-		How: "Medians over the accepted trials, for the whole process tree. PSS divides a shared page among the processes that map it, and is the figure to compare; peak RSS counts it once for each. GC is the Go garbage collector's share of the subject's CPU, and its longest pause."}
-	s.Blocks = d.PerGroupTable(d.memoryTable)
-	return s
+	return Section{ID: "memory", Title: "Memory, processes and threads",
+		How:    "Medians over the accepted trials, for the whole process tree. PSS divides a shared page among the processes that map it, and is the figure to compare; peak RSS counts it once for each. GC is the Go garbage collector's share of the subject's CPU, and its longest pause.",
+		Blocks: d.PerGroupTable(d.memoryTable)}
 }
 
 func (d *Digest) memoryTable(g *Group) *Table {
 	t := &Table{Caption: format.Upper(d.Caption(g)), Align: "lrrrrrrr",
 		Head: []string{"Subject", "PSS", "Peak RSS", "Processes", "Threads", "Switches per " + d.Unit(), "of them involuntary", "GC"}}
-	for _, c := range g.Cells {
-		if len(c.Trials) == 0 {
-			continue
-		}
+	for _, c := range g.Measured() {
 		of := func(f func(*result.Trial) float64) float64 { return Median(c.Trials, f) }
 		perMessage := func(t *result.Trial, n int64) float64 { return float64(n) / float64(max(t.Messages, 1)) }
 		t.Add(c.Subject,

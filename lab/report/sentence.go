@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir/lab/report/format"
@@ -29,16 +31,8 @@ func (c *Cell) metric(metric string) Estimate {
 
 // servers returns the cells with a value in a metric, without the floor unless it is the only one.
 func (d *Digest) servers(g *Group, metric string) []*Cell {
-	var all, servers []*Cell
-	for _, c := range g.Cells {
-		if !c.metric(metric).Known() {
-			continue
-		}
-		all = append(all, c)
-		if d.Subject(c.Subject).Paradigm != Floor {
-			servers = append(servers, c)
-		}
-	}
+	all := selected(g.Cells, func(c *Cell) bool { return c.metric(metric).Known() })
+	servers := selected(all, func(c *Cell) bool { return d.Subject(c.Subject).Paradigm != Floor })
 	if len(servers) == 0 {
 		return all
 	}
@@ -48,19 +42,15 @@ func (d *Digest) servers(g *Group, metric string) []*Cell {
 // Lead returns the lead of a group; ok is false if no cell has a value.
 func (d *Digest) Lead(metric string, g *Group) (l Lead, ok bool) {
 	servers := d.servers(g, metric)
-	for _, c := range servers {
-		if v := c.metric(metric); l.First == nil || v.Mean < l.Value.Mean {
-			l.First, l.Value = c, v
-		}
-	}
-	if l.First == nil {
+	if len(servers) == 0 {
 		return l, false
 	}
+	l.First = slices.MinFunc(servers, func(a, b *Cell) int { return cmp.Compare(a.metric(metric).Mean, b.metric(metric).Mean) })
+	l.Value, l.rivals = l.First.metric(metric), len(servers)-1
 	for _, c := range servers {
 		if c == l.First {
 			continue
 		}
-		l.rivals++
 		v, ok := d.Versus(metric, g, c.Subject, l.First.Subject)
 		if ok {
 			l.compared++
@@ -120,15 +110,11 @@ func (d *Digest) ComparePair(v result.Comparison, metric string) string {
 	case TooShort(v):
 		return fmt.Sprintf("for %s and %s the run is %s", v.A, v.B, stat.TooShort)
 	}
-	return fmt.Sprintf("%s and %s are not significantly different (%s)", v.A, v.B, ratioInterval(v))
-}
-
-// ratioInterval is "ratio 0.53 to 1.90", or "no interval".
-func ratioInterval(v result.Comparison) string {
-	if s := format.Between(v.Low, v.High); s != format.NoInterval {
-		return "ratio " + s
+	interval := format.Between(v.Low, v.High)
+	if interval != format.NoInterval {
+		interval = "ratio " + interval
 	}
-	return format.NoInterval
+	return fmt.Sprintf("%s and %s are not significantly different (%s)", v.A, v.B, interval)
 }
 
 // TooShort reports whether a comparison of variations has too few windows for a ratio.
@@ -160,17 +146,12 @@ func RatioWithin(v result.Comparison) string {
 
 // Correction says over how many comparisons the verdicts in a metric are corrected.
 func (d *Digest) Correction(metric string) string {
-	n := 0
-	for _, c := range d.Comparisons {
-		if c.Metric == metric && c.High != 0 {
-			n++
-		}
-	}
-	if n == 0 {
+	tested := selected(d.Comparisons, func(c result.Comparison) bool { return c.Metric == metric && c.High != 0 })
+	if len(tested) == 0 {
 		return fmt.Sprintf("Nothing was tested for %s.", d.metricNoun(metric))
 	}
 	return fmt.Sprintf("Verdicts on %s have Holm's correction for %s: at most one run in 20 has a false \"different\" among them.",
-		d.metricNoun(metric), format.Plural(n, "comparison", "comparisons"))
+		d.metricNoun(metric), format.Plural(len(tested), "comparison", "comparisons"))
 }
 
 // metricNoun names a metric within a sentence.

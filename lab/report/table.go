@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 
 	"weir/lab/report/format"
 	"weir/lab/result"
@@ -53,7 +52,7 @@ func (d *Digest) versusFirst(g *Group, i int) (ratio, verdict string) {
 func (d *Digest) RankSummaries(groups []*Group) []*Table {
 	var tables []*Table
 	for _, g := range groups {
-		if slices.ContainsFunc(g.Cells, func(c *Cell) bool { return len(c.Trials) > 0 }) {
+		if len(g.Measured()) > 0 {
 			t := d.RankTable(g)
 			t.removeColumn(2)
 			t.Head = []string{"subject", "µs/" + d.Unit(), "ratio to first", "verdict", "σ/µ (df)", "generator", "machine", "trials"}

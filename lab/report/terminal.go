@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 
@@ -49,9 +50,7 @@ func Terminal(w io.Writer, r *result.Results, k Kind, colour bool, width int) {
 		s.para(amber, "! ", c)
 	}
 	s.tables(d)
-	s.corrections(d)
-	s.control(d)
-	s.rejections(d)
+	s.closing(d)
 	s.files()
 	_, _ = io.WriteString(w, s.String()) // the report is in files: a closed terminal is no error
 }
@@ -62,6 +61,12 @@ func Text(w io.Writer, r *result.Results, k Kind, width int) error {
 	s.tables(NewDigest(r, k))
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// part writes a paragraph after an empty line.
+func (s *screen) part(style, text string) {
+	s.WriteString("\n")
+	s.para(style, "", text)
 }
 
 // para writes a paragraph wrapped at the width. The first line begins with lead; the others are
@@ -93,13 +98,9 @@ func (s *screen) tables(d *Digest) {
 		if !t.hasValues() {
 			continue
 		}
-		rows := append([][]string{t.Head}, t.Rows...)
-		for _, r := range rows {
-			cleanAll(r)
-		}
-		s.WriteString("\n")
-		s.para(bold, "", t.Caption)
-		s.grid(rows, t.Align)
+		clean(reflect.ValueOf(t))
+		s.part(bold, t.Caption)
+		s.grid(append([][]string{t.Head}, t.Rows...), t.Align)
 	}
 }
 
@@ -144,37 +145,22 @@ func (s *screen) row(cells []string, widths []int, n int, align string) {
 	s.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// corrections writes over how many comparisons the verdicts are corrected.
-func (s *screen) corrections(d *Digest) {
+// closing writes the correction of verdicts, the A/A control and the causes of rejected trials.
+func (s *screen) closing(d *Digest) {
 	if len(d.Comparisons) > 0 {
-		s.WriteString("\n")
-		s.para(faint, "", d.Correction(result.MetricCPU))
+		s.part(faint, d.Correction(result.MetricCPU))
 	}
-}
-
-// control writes whether the A/A control passed.
-func (s *screen) control(d *Digest) {
-	controls := d.controlComparisons()
-	if len(controls) == 0 {
-		return
+	if controls := d.controls(); len(controls) > 0 {
+		style := green
+		if d.differingControls() > 0 {
+			style = amber
+		}
+		s.part(style, d.controlSentence(controls))
 	}
-	style := green
-	if d.differingControls() > 0 {
-		style = amber
-	}
-	s.WriteString("\n")
-	s.para(style, "", d.controlSentence(controls))
-}
-
-// rejections writes the causes of the rejected trials, each trial counted once.
-func (s *screen) rejections(d *Digest) {
-	causes := rejectionCauses(d.Trials)
-	if len(causes) == 0 {
-		return
-	}
-	s.WriteString("\n")
-	s.para("", "", d.rejectedOf()+":")
-	for _, c := range causes {
+	for i, c := range rejectionCauses(d.Trials) {
+		if i == 0 {
+			s.part("", d.rejectedOf()+":")
+		}
 		s.para(faint, "  ", fmt.Sprintf("%s × %s", format.Count(c.trials), c.cause))
 	}
 }

@@ -1,8 +1,11 @@
 package report
 
 import (
-	"fmt"
+	"bytes"
+	_ "embed"
+	"slices"
 	"strings"
+	"text/template"
 
 	"weir/lab/report/figure"
 )
@@ -24,59 +27,28 @@ type TeXGroup struct {
 	Rows [][]string
 }
 
-// TeXHead returns the column headings as a line of LaTeX.
-func TeXHead(cells []string) string { return strings.Join(texCells(cells, false), " & ") }
+//go:embed tex.tmpl
+var texSource string
+
+var texTemplate = template.Must(template.New("tex").Funcs(template.FuncMap{
+	"tex":   TeXEscape,
+	"inc":   func(i int) int { return i + 1 },
+	"cells": func(row []string, n int) string { return strings.Join(texCells(row, n%2 == 1), " & ") },
+	// reports whether a column of names spans the rows of groups
+	"spanning": func(tables []TeXTable) bool {
+		return len(tables) == 0 || slices.ContainsFunc(tables, func(t TeXTable) bool { return len(t.Groups) > 0 && t.Groups[0].Name != "" })
+	},
+}).Parse(texSource))
 
 // tex returns the tables of a run for LaTeX.
-func tex(d *Digest) []byte {
-	tables := d.kind.TeX(d)
-	var b strings.Builder
-	spanning := len(tables) == 0
-	for _, t := range tables {
-		spanning = spanning || len(t.Groups) > 0 && t.Groups[0].Name != ""
-	}
-	if spanning {
-		b.WriteString("% Needs \\usepackage{multirow} and \\usepackage{colortbl}.\n")
-	} else {
-		b.WriteString("% Needs \\usepackage{colortbl}.\n")
-	}
-	if len(tables) == 0 {
-		b.WriteString("% No trial was run, so there is no table.\n")
-	}
-	for i, t := range tables {
-		label := "tab_results"
-		if i > 0 {
-			label = fmt.Sprintf("tab_results_%d", i+1)
-		}
-		t.write(&b, label)
-	}
-	return []byte(b.String())
+func (d *Digest) tex() ([]byte, error) {
+	var b bytes.Buffer
+	err := texTemplate.Execute(&b, d.kind.TeX(d))
+	return b.Bytes(), err
 }
 
-func (t TeXTable) write(b *strings.Builder, label string) {
-	if t.Size == "" {
-		t.Size, t.Space = `\scriptsize`, "2pt"
-	}
-	fmt.Fprintf(b, "\\begin{table}[h]\n\t\\centering\n\t%s\n\t\\setlength{\\tabcolsep}{%s}\n\\begin{tabular}{|%s|}\n\t\\hline\n", t.Size, t.Space, t.Align)
-	fmt.Fprintf(b, "\t%s \\\\\n\t\\hline\n", strings.Join(t.Head, " \\\\\n\t"))
-	for _, g := range t.Groups {
-		g.write(b)
-	}
-	fmt.Fprintf(b, "\\end{tabular}\n\t\\caption{%s}\n\t\\label{%s}\n\\end{table}\n", t.Caption, label)
-}
-
-// write writes the rows of a group, every other one shaded.
-func (g TeXGroup) write(b *strings.Builder) {
-	lead := "\t"
-	if g.Name != "" {
-		fmt.Fprintf(b, "\t\\multirow{%d}{*}{%s}\n", len(g.Rows), TeXEscape(g.Name))
-		lead = "\t& "
-	}
-	for i, row := range g.Rows {
-		b.WriteString(lead + strings.Join(texCells(row, i%2 == 1), " & ") + " \\\\\n")
-	}
-	b.WriteString("\t\\hline\n")
-}
+// TeXHead returns the column headings as a line of LaTeX.
+func TeXHead(cells []string) string { return strings.Join(texCells(cells, false), " & ") }
 
 // texCells escapes cells, and shades them if wanted.
 func texCells(cells []string, shaded bool) []string {

@@ -28,7 +28,11 @@ func TestTableCompilesInThePaper(t *testing.T) {
 	}
 	for name, run := range runs {
 		dir := t.TempDir()
-		for file, content := range map[string][]byte{"table.tex": tex(digestOf(run())), "paper.tex": []byte(paper)} {
+		tables, err := digestOf(run()).tex()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range map[string][]byte{"table.tex": tables, "paper.tex": []byte(paper)} {
 			if err := os.WriteFile(filepath.Join(dir, file), content, 0o644); err != nil {
 				t.Fatal(err)
 			}

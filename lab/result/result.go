@@ -185,6 +185,8 @@ type Trial struct {
 	GapUS      Percentiles `json:"gap_us"`      // between messages of one connection
 	// echo only; from the intended send time
 	LatencyUS Percentiles `json:"latency_us,omitzero"`
+	// mean of the latencies whose percentiles are LatencyUS; 0: not known
+	LatencyMeanUS float64 `json:"latency_mean_us,omitzero"`
 	// arrival pattern together only; from a burst's first message to its last
 	SpreadUS     Percentiles `json:"spread_us,omitzero"`
 	Churn        *Churn      `json:"churn,omitempty"`      // loads with short connections
@@ -192,6 +194,8 @@ type Trial struct {
 	Stack        *OnStack    `json:"stack,omitempty"`      // operations on TCP/IP stacks
 	LoadRunQueue float64     `json:"load_run_queue_ratio"` // generator's run-queue wait / duration
 	WindowS      float64     `json:"window_s"`             // length of the measured window
+	// the subject's run-queue wait, all threads / duration
+	RunQueueRatio float64 `json:"run_queue_ratio,omitzero"`
 
 	Memory   Memory   `json:"memory"`
 	Switches Switches `json:"switches"`
@@ -209,6 +213,8 @@ type Trial struct {
 	FailedBecause []string `json:"failed_because,omitempty"`
 	// failure of the subject to stop cleanly after the window
 	StopFailure string `json:"ended_badly,omitempty"`
+	// what limited the messages: one of the Limit constants; empty: not known
+	Limit string `json:"limit,omitempty"`
 }
 
 // Churn holds the outcomes of the short connections that were due in the measured window: connect,

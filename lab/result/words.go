@@ -23,6 +23,16 @@ const MetricLatency = "mean_us"
 // the response to the last one.
 const Closed = "closed"
 
+// What limited the messages of a trial.
+const (
+	LimitSchedule    = "schedule"     // the offered rate: all that was due was done on time
+	LimitServerCPU   = "server CPU"   // the subject used its cores, or its threads waited for them
+	LimitServerWaits = "server waits" // messages were with the subject, which had CPU to spare
+	LimitGenerator   = "generator"    // the subject waited for the generator
+	LimitSharedCores = "shared cores" // subject and generator used all of the same cores
+	LimitElsewhere   = "server or network"
+)
+
 // Prefixes of the reasons in a trial's RejectedBecause and FailedBecause. Programs tell the kinds
 // of reasons apart by them.
 const (

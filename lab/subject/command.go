@@ -1,6 +1,14 @@
 package subject
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/google/shlex"
+)
 
 // Commands describe a server without a subject.toml.
 type Commands struct {
@@ -8,19 +16,71 @@ type Commands struct {
 	Out       string   // absolute path of the folder {out} for built files
 	Build     []string // words of the command that builds it; empty: none
 	Run       []string // words of the command that runs it, with {addr}, {port} or both
+	Port      int      // where the server listens in any case; 0: where {addr} or {port} says
 	Workloads []string // what it serves
 }
 
+// commandWarm is the warm-up of a subject without a subject.toml, in messages.
+const commandWarm = 500
+
 // FromCommands returns the subject of a server that has no subject.toml. It is ready when it
-// listens. An error names the invalid setting: "run" or "build".
+// listens. Its environment has the port as PORT. An error names the invalid setting: "run", "port"
+// or "build".
 func FromCommands(name string, c Commands) (*Subject, error) {
 	s := &Subject{
 		Name: name, Language: "?", Paradigm: "?", About: "Given by its commands.", Workloads: c.Workloads,
-		BuildCmd: c.Build, RunCmd: c.Run, Ready: "listen", WarmMessages: defaultWarm, Contract: "published",
-		File: "its command", Dir: c.Dir, Root: c.Dir, Out: c.Out,
+		BuildCmd: c.Build, RunCmd: c.Run, Port: c.Port, Ready: "listen", WarmMessages: commandWarm, Contract: "published",
+		Env: map[string]string{"PORT": "{port}"}, File: "its command", Dir: c.Dir, Root: c.Dir, Out: c.Out,
 	}
 	if p := s.problem(); p != nil {
 		return nil, fmt.Errorf("%s: %s%s", p.key, p.text, forInstance(p.key))
+	}
+	return s, nil
+}
+
+// nameAndPort matches what stands before "=" in a subject of the command line.
+var nameAndPort = regexp.MustCompile(`^([a-z0-9-]+)(:([0-9]{1,5}))?=(.+)$`)
+
+// A Given is a subject as a command line gives it.
+type Given struct {
+	Name    string
+	Command string // of the server; empty for a file or a server that runs already
+	Port    int    // where the command listens in any case; 0: where its placeholders say
+	URL     string // of a server that runs already: http://HOST:PORT or https://HOST:PORT
+	File    string // its subject.toml, or the folder of that
+}
+
+// ParseGiven parses a subject of a command line: the path of a subject.toml or of its folder,
+// "NAME=COMMAND" where the command has {port} or {addr}, "NAME:PORT=COMMAND" for a command with a
+// port of its own, or "NAME=URL" for a server that runs already.
+func ParseGiven(text string) Given {
+	m := nameAndPort.FindStringSubmatch(text)
+	if _, err := os.Stat(text); err == nil || m == nil {
+		return Given{File: text}
+	}
+	g := Given{Name: m[1]}
+	g.Port, _ = strconv.Atoi(m[3]) // digits, or nothing
+	if strings.HasPrefix(m[4], "http://") || strings.HasPrefix(m[4], "https://") {
+		g.URL = m[4]
+	} else {
+		g.Command = m[4]
+	}
+	return g
+}
+
+// Subject returns the subject of a command that runs in the folder dir, and serves a workload. The
+// words of the command are split as a shell does it, and no shell runs it.
+func (g Given) Subject(dir, workload string) (*Subject, error) {
+	words, err := shlex.Split(g.Command)
+	if err != nil || len(words) == 0 {
+		return nil, fmt.Errorf("the subject %s: its command %q has no words, or an open quote", g.Name, g.Command)
+	}
+	s, err := FromCommands(g.Name, Commands{Dir: dir, Out: dir, Run: words, Port: g.Port, Workloads: []string{workload}})
+	if err != nil {
+		return nil, fmt.Errorf("the subject %s: %w", g.Name, err)
+	}
+	if strings.Contains(words[0], "/") {
+		s.Binary = words[0]
 	}
 	return s, nil
 }

@@ -53,7 +53,9 @@ type Subject struct {
 	// TCP/IP stacks: "tap", or "veth" for the kernel's stack; "tap6" and "veth6" are with IPv6.
 	// Empty for servers, and only for those.
 	Network string `toml:"network"`
-	Ready   string `toml:"ready"` // "listen", "connect" or "line: TEXT"
+	// where the server listens in any case; 0: where {addr} or {port} says
+	Port  int    `toml:"port"`
+	Ready string `toml:"ready"` // "listen", "connect" or "line: TEXT"
 	// messages until the whole server is warm; default 2000
 	WarmMessages int `toml:"warm_messages"`
 	// globs of files for counting lines, relative to Dir

@@ -22,6 +22,7 @@ var examples = map[string]string{
 	"version":       `version = ["erl", "-noshell", "-eval", "io:put_chars(erlang:system_info(otp_release)), halt()."]`,
 	"build":         `build = ["cc", "-O2", "-o", "{out}/my-server", "main.c"]`,
 	"run":           `run = ["{out}/my-server", "--listen", "{addr}"]`,
+	"port":          `port = 8080`,
 	"ready":         `ready = "listen"`,
 	"warm_messages": `warm_messages = 2000`,
 	"sources":       `sources = ["*.c"]`,
@@ -122,6 +123,8 @@ func (s *Subject) checkChoices() *problem {
 
 func (s *Subject) checkNumbers() *problem {
 	switch {
+	case s.Port < 0 || s.Port > 65535:
+		return &problem{"port", fmt.Sprintf("%d is no port: there are those from 1 to 65535", s.Port)}
 	case s.WarmMessages < 0:
 		return &problem{"warm_messages", fmt.Sprintf("%d is negative", s.WarmMessages)}
 	case s.Dependencies < 0:
@@ -130,9 +133,9 @@ func (s *Subject) checkNumbers() *problem {
 	return nil
 }
 
-// Workloads lists the valid workloads: two on messages, three on HTTP requests, one on chat rooms,
+// Workloads lists the valid workloads: two on messages, four on HTTP requests, one on chat rooms,
 // and the one of TCP/IP stacks. Package lab has a workload for each name.
-var Workloads = []string{"sink", "echo", "page", "files", "proxy", "chat", stack}
+var Workloads = []string{"sink", "echo", "page", "files", "proxy", "requests", "chat", stack}
 
 // placesOnly, everything and ofInside are the placeholders that a key may contain.
 var (
@@ -173,8 +176,8 @@ func unknownPlaceholder(p string, known []string) string {
 
 // checkAddress rejects a server whose command contains no placeholder for its address.
 func (s *Subject) checkAddress() *problem {
-	if s.usesPlaceholder("{addr}") || s.usesPlaceholder("{port}") || s.Network != "" {
+	if s.usesPlaceholder("{addr}") || s.usesPlaceholder("{port}") || s.Port != 0 || s.Network != "" {
 		return nil
 	}
-	return &problem{"run", "holds neither {addr} nor {port}, so that the lab could not tell the server where to listen"}
+	return &problem{"run", "holds neither {addr} nor {port}, so that the lab could not tell the server where to listen, and no port says where it does"}
 }

@@ -39,8 +39,11 @@ const (
 	// share of the messages that must be sent in time for a subject to keep up
 	MinSentShare = 0.99
 	minAchieved  = 0.999
-	busyPercent  = 90    // percent of a core that count as fully used
-	maxBehind    = 0.001 // share of the messages
+	// least average share of a closed loop's connections that are with the subject, if the subject
+	// limits the loop; the others wait for the generator
+	MinInFlightShare = 0.9
+	busyPercent      = 90    // percent of a core that count as fully used
+	maxBehind        = 0.001 // share of the messages
 	// A subject does not read if it leaves both more than maxUnread and more than maxQueued unread.
 	maxUnread = 0.1 // share of the window's bytes
 	maxQueued = 4   // messages per connection
@@ -85,6 +88,16 @@ func FillClosed(t *result.Trial) {
 	if t.Pattern == result.Closed {
 		t.OfferedRate, t.AchievedRatio = 0, 1
 	}
+}
+
+// InFlightShare returns the average share of a closed loop's connections whose message is with the
+// subject: the rate times the mean latency, divided by the connections (Little 1961). It is 1 where
+// the mean latency is not known.
+func InFlightShare(t *result.Trial) float64 {
+	if t.Connections == 0 || t.LatencyMeanUS <= 0 {
+		return 1
+	}
+	return min(1, t.Rate()*t.LatencyMeanUS/1e6/float64(t.Connections))
 }
 
 // LoadPercent returns the CPU that the generator used and waited for, in percent of a core.

@@ -102,7 +102,7 @@ type Servers struct{ Site *Site }
 // StartServer starts a server with the parameters of a load. Its address, port and workload are set
 // here.
 func (v Servers) StartServer(ctx context.Context, s *subject.Subject, p subject.Params) (*Running, error) {
-	port, err := v.Site.freePort()
+	port, err := v.Site.portFor(s)
 	if err != nil {
 		return nil, err
 	}

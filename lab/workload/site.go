@@ -11,6 +11,7 @@ import (
 	"weir/internal/freeport"
 	"weir/lab/internal/network"
 	"weir/lab/sample"
+	"weir/lab/subject"
 )
 
 // A Site is where the trials of a run take place: the cores and the network of each end.
@@ -73,8 +74,12 @@ func (s *Site) InNamespaces() bool { return s.Server.Netns != "" }
 // Close removes the network namespaces.
 func (s *Site) Close() error { return s.close() }
 
-// freePort returns a free port for a subject. A namespace of its own has no other listeners.
-func (s *Site) freePort() (int, error) {
+// portFor returns the port of a subject that has one, or a free port. A namespace of its own has no
+// other listeners.
+func (s *Site) portFor(of *subject.Subject) (int, error) {
+	if of.Port != 0 {
+		return of.Port, nil
+	}
 	if s.InNamespaces() {
 		return 20000, nil
 	}

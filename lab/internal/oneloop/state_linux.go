@@ -22,8 +22,10 @@ type State struct {
 	// Immutable.
 	Clock   raw.Clock
 	Window  *tally.Window
-	Steered bool  // the window is set by commands
-	Delay   int64 // ns; from the last connection to the first message
+	Steered bool // the window is set by commands
+	// the report has the distributions as histograms
+	Histograms bool
+	Delay      int64 // ns; from the last connection to the first message
 	// how long connections may take before the load, without progress
 	ConnectLimit time.Duration
 
@@ -142,10 +144,14 @@ func (a *Account) Length() int64 { return a.To - a.From }
 // Report returns what all reports share. It must be called after Run.
 func (s *State) Report() load.Report {
 	r := load.Report{Offered: s.Offered, Answered: s.Answered, Failed: s.FailedIn, Messages: s.Messages, Bytes: s.Bytes, Behind: s.Behind, WarmMessages: s.WarmMessages,
-		LatenessUS: s.Lateness.Percentiles(), LatencyUS: s.Latency.Percentiles(),
+		LatenessUS: s.Lateness.Percentiles(), LatencyUS: s.Latency.Percentiles(), LatencyMeanUS: s.Latency.MeanUS(),
 		Errors: map[string]int64{}, Details: s.Failures.Details, Interrupt: s.EndedEarly,
 		CPUNS: s.cpuTo - s.cpuFrom, RunQueueNS: s.queueTo - s.queueFrom, WindowNS: s.Length(), StartedNS: s.From}
 	maps.Copy(r.Errors, s.Failures.Kinds)
 	r.SetRates(s.Length())
+	if s.Histograms {
+		r.SetHistogram("lateness", s.Lateness)
+		r.SetHistogram("latency", s.Latency)
+	}
 	return r
 }

@@ -16,7 +16,7 @@ import (
 // and the interrupt that ends the sleep before it programs the hardware for it. This reduces the
 // CPU of a sleep by about a quarter (docs/load.md has the figures).
 type Alarm struct {
-	Timers [2]int   // blocking descriptors; to be waited for by epoll if not by Sleep
+	Timers [2]int   // blocking descriptors, to be waited for by epoll
 	armed  [2]int64 // ns; expiry of each timer, 0 if it is not armed
 	turn   int      // index of the timer of the next sleep
 }
@@ -44,24 +44,10 @@ func (a *Alarm) Close() {
 	}
 }
 
-// Sleep waits until the given time and reports whether it was reached: a signal ends a sleep early.
-// A later time in then is the expected time of the next sleep. The thread waits by a raw system
-// call, which costs less CPU per message than notifying the runtime of each sleep (see PausePoint
-// for the conditions).
-func (a *Alarm) Sleep(until, then int64) bool {
-	a.Arm(until, then)
-	var expired [8]byte
-	_, errno := Read(int32(a.Timers[a.turn]), expired[:])
-	PausePoint()
-	if errno != 0 {
-		return false
-	}
-	a.Rang(a.turn)
-	return true
-}
-
-// Arm arms the next timer for the given time, without waiting; for then see Sleep. A caller that
-// waits for the timers itself reports an expiry by Rang, and then arms again.
+// Arm arms the next timer for the given time, without waiting. A later time in then is the expected
+// time of the next sleep. The caller waits for the timers, reports an expiry by Rang, and then arms
+// again. It waits by a raw system call, which costs less CPU per message than notifying the runtime
+// of each sleep (see PausePoint for the conditions).
 func (a *Alarm) Arm(until, then int64) {
 	a.arm(a.turn, until)
 	if then > until {

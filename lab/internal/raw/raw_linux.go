@@ -67,7 +67,7 @@ func Write(fd int32, p []byte) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-// Read reads from a non-blocking descriptor, or from one to wait for (see Alarm.Sleep).
+// Read reads from a descriptor.
 func Read(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
 	return int(n), errno

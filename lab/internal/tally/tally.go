@@ -22,10 +22,15 @@ import (
 // Recording does not allocate.
 type Distribution struct{ h *hdrhistogram.Histogram }
 
-const distributionMax = int64(5 * time.Minute)
+const (
+	distributionMax   = int64(5 * time.Minute)
+	significantDigits = 3
+)
 
 // NewDistribution returns an empty distribution.
-func NewDistribution() Distribution { return Distribution{hdrhistogram.New(1, distributionMax, 3)} }
+func NewDistribution() Distribution {
+	return Distribution{hdrhistogram.New(1, distributionMax, significantDigits)}
+}
 
 // Record adds a time in ns; a value out of range is clamped.
 func (d Distribution) Record(ns int64) {
@@ -53,7 +58,8 @@ type Failures struct {
 	Details []string
 }
 
-const detailsKept = 5
+// DetailsKept is the number of errors that are kept in full.
+const DetailsKept = 5
 
 // Add counts n errors of a kind. The formatted detail is kept if it is among the first.
 func (f *Failures) Add(kind string, n int64, detail string, args ...any) {
@@ -61,7 +67,7 @@ func (f *Failures) Add(kind string, n int64, detail string, args ...any) {
 		f.Kinds = map[string]int64{}
 	}
 	f.Kinds[kind] += n
-	if len(f.Details) < detailsKept {
+	if len(f.Details) < DetailsKept {
 		f.Details = append(f.Details, fmt.Sprintf(detail, args...))
 	}
 }
@@ -75,7 +81,7 @@ func (f *Failures) Merge(g Failures) {
 		f.Kinds[kind] += n
 	}
 	for _, d := range g.Details {
-		if len(f.Details) < detailsKept {
+		if len(f.Details) < DetailsKept {
 			f.Details = append(f.Details, d)
 		}
 	}

@@ -3,7 +3,7 @@ package figure
 import (
 	"math"
 	"strconv"
-	"strings"
+	"weir/lab/report/format"
 )
 
 // Axis is one axis of a chart.
@@ -29,6 +29,9 @@ type scale struct {
 func (a Axis) usable(v float64) bool {
 	return !math.IsNaN(v) && math.Abs(v) < 1e15 && (!a.Log || v > 1e-12)
 }
+
+// spans reports whether an interval can be placed on the axis.
+func (a Axis) spans(low, high float64) bool { return low < high && a.usable(low) && a.usable(high) }
 
 // scaleOf returns a scale that includes the usable values, with about n ticks.
 func scaleOf(a Axis, values []float64, n int, from, to float64) scale {
@@ -150,17 +153,5 @@ func tickName(v float64) string {
 	if a := math.Abs(v); a != 0 && (a >= 1e7 || a < 1e-4) {
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	return thousands(strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64))
-}
-
-// thousands separates the thousands of a decimal number: "12,345.6".
-func thousands(s string) string {
-	whole, fraction, hasPoint := strings.Cut(s, ".")
-	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if hasPoint {
-		return whole + "." + fraction
-	}
-	return whole
+	return format.Thousands(strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64))
 }

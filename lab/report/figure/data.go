@@ -2,7 +2,9 @@ package figure
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"weir/lab/report/format"
 )
 
 // Data is the content of a chart as a table, for readers who cannot see the marks or point at them.
@@ -11,18 +13,14 @@ type Data struct {
 	Rows [][]string
 }
 
-func (d *Data) add(cells ...string) { d.Rows = append(d.Rows, cells) }
-
 // trim drops the last column if it is empty in all rows, and the heading if there are no rows.
 func (d Data) trim() Data {
 	if len(d.Rows) == 0 {
 		return Data{}
 	}
 	last := len(d.Head) - 1
-	for _, r := range d.Rows {
-		if r[last] != "" {
-			return d
-		}
+	if slices.ContainsFunc(d.Rows, func(r []string) bool { return r[last] != "" }) {
+		return d
 	}
 	d.Head = d.Head[:last]
 	for i, r := range d.Rows {
@@ -31,19 +29,22 @@ func (d Data) trim() Data {
 	return d
 }
 
+// interval formats an interval on an axis; empty: it cannot be placed there.
+func (a Axis) interval(low, high float64) string {
+	if !a.spans(low, high) {
+		return ""
+	}
+	return number(low) + " to " + number(high)
+}
+
 // data lists every point of the curves, except those of dense ones.
 func (c Lines) data(curves []Curve) Data {
 	d := Data{Head: []string{"Curve", c.X.Label, c.Y.Label, "Interval"}}
 	for _, cv := range curves {
-		if cv.Plain {
-			continue
-		}
 		for _, p := range cv.Points {
-			interval := ""
-			if p.hasInterval(c.Y) {
-				interval = number(p.Low) + " to " + number(p.High)
+			if !cv.Plain {
+				d.Rows = append(d.Rows, []string{cv.Name, c.X.nameAt(p.X), number(p.Y), c.Y.interval(p.Low, p.High)})
 			}
-			d.add(cv.Name, c.X.nameAt(p.X), number(p.Y), interval)
 		}
 	}
 	return d.trim()
@@ -57,14 +58,9 @@ func (c Rows) data() Data {
 	d := Data{Head: []string{"Row", c.X.Label, "Interval"}}
 	for _, r := range c.Rows {
 		for _, dot := range r.Dots {
-			if !c.X.usable(dot.X) {
-				continue
+			if c.X.usable(dot.X) {
+				d.Rows = append(d.Rows, []string{r.Name, number(dot.X), c.X.interval(dot.Low, dot.High)})
 			}
-			interval := ""
-			if dot.Low < dot.High && c.X.usable(dot.Low) && c.X.usable(dot.High) {
-				interval = number(dot.Low) + " to " + number(dot.High)
-			}
-			d.add(r.Name, number(dot.X), interval)
 		}
 	}
 	return d.trim()
@@ -93,10 +89,8 @@ func (c Rows) keyed() Data {
 
 // nameAt returns the label of the axis's tick at v, or the number if there is no tick.
 func (a Axis) nameAt(v float64) string {
-	for i, at := range a.At {
-		if at == v {
-			return a.nameOf(i)
-		}
+	if i := slices.Index(a.At, v); i >= 0 {
+		return a.nameOf(i)
 	}
 	return number(v)
 }
@@ -105,7 +99,7 @@ func (a Axis) nameAt(v float64) string {
 // thousands separated.
 func number(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e9 {
-		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
+		return format.Thousands(strconv.FormatFloat(v, 'f', 0, 64))
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }

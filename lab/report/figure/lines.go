@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -44,24 +45,21 @@ const (
 	footSpace  = 40.0
 )
 
-// Draw lays the chart out.
+// Draw lays the chart out. It returns nil without curves.
 func (c Lines) Draw() *Figure {
-	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
+	if len(c.Curves) == 0 {
+		return nil
+	}
 	curves := c.drawable()
+	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
 	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Height: height, Data: c.data(curves)}
-	var xs, ys []float64
 	legend, right := tooLong(curves), sideSpace
 	for _, cv := range curves {
 		if !legend {
 			right = max(right, roomFor(cv.Name, textSize)+18)
 		}
-		for _, p := range cv.Points {
-			xs, ys = append(xs, p.X), append(ys, p.Y)
-			if p.hasInterval(c.Y) {
-				ys = append(ys, p.Low, p.High)
-			}
-		}
 	}
+	xs, ys := c.values(curves)
 	room := shiftApart(curves, c.Y)
 	y := scaleOf(c.Y, ys, 5, height-footSpace, topSpace)
 	left := leftSpace
@@ -81,11 +79,24 @@ func (c Lines) Draw() *Figure {
 	return f
 }
 
+// values returns the values on both axes, with the ends of intervals.
+func (c Lines) values(curves []Curve) (xs, ys []float64) {
+	for _, cv := range curves {
+		for _, p := range cv.Points {
+			xs, ys = append(xs, p.X), append(ys, p.Y)
+			if c.Y.spans(p.Low, p.High) {
+				ys = append(ys, p.Low, p.High)
+			}
+		}
+	}
+	return xs, ys
+}
+
 // shiftApart shifts curves horizontally so that their intervals do not overlap, and returns the
 // largest shift.
 func shiftApart(curves []Curve, y Axis) float64 {
 	ranged := func(c Curve) bool {
-		return slices.ContainsFunc(c.Points, func(p XY) bool { return p.hasInterval(y) })
+		return slices.ContainsFunc(c.Points, func(p XY) bool { return y.spans(p.Low, p.High) })
 	}
 	if !slices.ContainsFunc(curves, ranged) {
 		return 0
@@ -130,26 +141,13 @@ func (c Lines) drawable() []Curve {
 	var out []Curve
 	for _, cv := range c.Curves {
 		cv.Points = slices.DeleteFunc(slices.Clone(cv.Points), func(p XY) bool { return !c.X.usable(p.X) || !c.Y.usable(p.Y) })
-		slices.SortStableFunc(cv.Points, func(a, b XY) int { return compare(a.X, b.X) })
+		slices.SortStableFunc(cv.Points, func(a, b XY) int { return cmp.Compare(a.X, b.X) })
 		if len(cv.Points) > 0 {
 			out = append(out, cv)
 		}
 	}
 	return out
 }
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// hasInterval reports whether p has an interval that can be placed on the axis.
-func (p XY) hasInterval(a Axis) bool { return p.Low < p.High && a.usable(p.Low) && a.usable(p.High) }
 
 // frame draws the axes with ticks and labels, and room beyond both ends of x. The label of the y
 // axis is above it.
@@ -208,7 +206,7 @@ func (f *Figure) curve(c Curve, x, y scale) {
 		line.Points = append(line.Points, Point{x.place(p.X), y.place(p.Y)})
 	}
 	for _, p := range c.Points {
-		if p.hasInterval(y.axis) {
+		if y.axis.spans(p.Low, p.High) {
 			f.whisker(line.Role, Point{x.place(p.X), y.place(p.Low)}, Point{x.place(p.X), y.place(p.High)})
 		}
 	}
@@ -246,7 +244,7 @@ func (f *Figure) endLabels(curves []Curve, x, y scale, room float64) {
 		at := Point{own.place(p.X), y.place(p.Y)}
 		ends[i] = end{c, at, at.Y}
 	}
-	slices.SortStableFunc(ends, func(a, b end) int { return compare(a.y, b.y) })
+	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(a.y, b.y) })
 	spots := make([]float64, len(ends))
 	for i, e := range ends {
 		spots[i] = e.y

@@ -12,6 +12,11 @@ type Dot struct {
 	Hover        string // tooltip
 }
 
+// SeriesDot returns a dot of the i-th series.
+func SeriesDot(i int, x float64, hover string) Dot {
+	return Dot{X: x, Shape: ShapeOf(i), Role: Series(i), Hover: hover}
+}
+
 // Row is a row of a chart: a name, a note at the right, and dots below them.
 type Row struct {
 	Name, Note string
@@ -50,14 +55,16 @@ const (
 	inset = 10.0
 )
 
-// Draw lays the chart out.
+// Draw lays the chart out. It returns nil without rows.
 func (c Rows) Draw() *Figure {
-	var values []float64
-	values = append(values, c.Mark...)
+	if len(c.Rows) == 0 {
+		return nil
+	}
+	values := slices.Clone(c.Mark)
 	for _, r := range c.Rows {
 		for _, d := range r.Dots {
 			values = append(values, d.X)
-			if d.Low < d.High && c.X.usable(d.Low) && c.X.usable(d.High) {
+			if c.X.spans(d.Low, d.High) {
 				values = append(values, d.Low, d.High)
 			}
 		}
@@ -95,9 +102,6 @@ func boxesOf(rows []Row, top float64) (boxes []box, bottom float64) {
 		b.middle = top + nameHeight + lineHeight*float64(len(b.lines)-1)
 		b.bottom = b.middle + rowHeight - nameHeight
 		boxes, top = append(boxes, b), b.bottom
-	}
-	if len(rows) == 0 {
-		top += rowHeight
 	}
 	return boxes, top
 }
@@ -161,7 +165,7 @@ func (f *Figure) row(r Row, b box, x scale) {
 			continue
 		}
 		at := middle + 5*min(max(d.Up, -1), 1)
-		if d.Low < d.High && x.axis.usable(d.Low) && x.axis.usable(d.High) {
+		if x.axis.spans(d.Low, d.High) {
 			f.whisker(d.Role, Point{x.place(d.Low), at}, Point{x.place(d.High), at})
 		}
 		f.add(Marker{At: Point{x.place(d.X), at}, Shape: d.Shape, Size: 3.8, Role: d.Role, Hollow: d.Hollow, Hover: d.Hover})

@@ -65,15 +65,11 @@ func (l Line) svg(w *svgWriter) {
 	if len(l.Points) < 2 {
 		return
 	}
-	var d strings.Builder
-	for i, p := range l.Points {
-		d.WriteString(string("ML"[min(i, 1)]) + num(p.X) + " " + num(p.Y))
-	}
 	dash := ""
 	if len(l.Dash) > 0 {
 		dash = ` stroke-dasharray="` + join(l.Dash) + `"`
 	}
-	fmt.Fprintf(w, `<path d="%s" fill="none" %s stroke-width="%s" stroke-linejoin="round"%s/>`+"\n", d.String(), w.stroke(l.Role), num(l.Width), dash)
+	fmt.Fprintf(w, `<path d="%s" fill="none" %s stroke-width="%s" stroke-linejoin="round"%s/>`+"\n", path(l.Points), w.stroke(l.Role), num(l.Width), dash)
 }
 
 func (m Marker) svg(w *svgWriter) {
@@ -96,13 +92,18 @@ func (m Marker) outline() string {
 	}
 	if m.Shape == Cross {
 		x, y, s := m.At.X, m.At.Y, m.Size
-		return fmt.Sprintf("M%s %sL%s %sM%s %sL%s %s", num(x-s), num(y-s), num(x+s), num(y+s), num(x-s), num(y+s), num(x+s), num(y-s))
+		return path([]Point{{x - s, y - s}, {x + s, y + s}}) + path([]Point{{x - s, y + s}, {x + s, y - s}})
 	}
+	return path(m.corners()) + "Z"
+}
+
+// path is a polyline as SVG path data.
+func path(points []Point) string {
 	var d strings.Builder
-	for i, p := range m.corners() {
+	for i, p := range points {
 		d.WriteString(string("ML"[min(i, 1)]) + num(p.X) + " " + num(p.Y))
 	}
-	return d.String() + "Z"
+	return d.String()
 }
 
 // corners are those of the shapes that have some, sized so that all look equally large.

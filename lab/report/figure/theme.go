@@ -26,17 +26,8 @@ var (
 
 // variable is the name of the CSS variable that holds a role's colour.
 func variable(r Role) string {
-	switch r {
-	case Ink:
-		return "--ink"
-	case Muted:
-		return "--muted"
-	case Grid:
-		return "--grid"
-	case Paper:
-		return "--paper"
-	case Band:
-		return "--band"
+	if r < series {
+		return [...]string{"--ink", "--muted", "--grid", "--paper", "--band"}[r]
 	}
 	return fmt.Sprintf("--s%d", int(r-series))
 }

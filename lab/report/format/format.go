@@ -37,13 +37,17 @@ func Fixed(v float64, decimals int) string {
 	case math.Abs(v) >= 1e9:
 		return strconv.FormatFloat(v, 'e', 2, 64)
 	}
-	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	whole, rest, point := strings.Cut(s, ".")
+	return Thousands(strconv.FormatFloat(v, 'f', decimals, 64))
+}
+
+// Thousands separates the thousands of a decimal number: "12,345.6".
+func Thousands(s string) string {
+	whole, fraction, hasPoint := strings.Cut(s, ".")
 	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}
-	if point {
-		return whole + "." + rest
+	if hasPoint {
+		return whole + "." + fraction
 	}
 	return whole
 }
@@ -119,10 +123,10 @@ func List(words []string) string {
 
 // Pattern returns the name of an arrival pattern for readers.
 func Pattern(p string) string {
-	if p == "poisson" {
+	switch p {
+	case "poisson":
 		return "Poisson"
-	}
-	if p == result.Closed {
+	case result.Closed:
 		return "closed loop"
 	}
 	return p

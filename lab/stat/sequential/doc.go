@@ -19,8 +19,8 @@
 // The estimate is part of the condition of Worse for two reasons. A difference that is shown but
 // smaller than the margin is not reported. And few blocks of a skewed subject can show a
 // difference that is none; hardly any of them exceeds the margin too. A regression of exactly the
-// margin is therefore called Worse in about seven of ten tests, and one of twice the margin
-// nearly always.
+// margin is therefore called Worse in six or seven of ten tests, and one of twice the margin nearly
+// always: to find 5 %, plan a margin of 2.5 %.
 //
 // # Procedure
 //
@@ -44,15 +44,15 @@
 // eighth has an interval, and with 20 none before the fourth. If the time ends before the last
 // planned block, a part of the error is not used, and more tests than necessary are undecided.
 //
-// The error rates are simulated for a margin of 5 % and 40 blocks. They hold for normal blocks,
-// and for others as far as the mean of some ten blocks is about normal. If BASE and HEAD have the
-// same distribution, blocks are symmetric whatever that distribution is, and the rate of false
-// alarms holds. It is up to 1.8 % with fewer than 20 planned blocks.
+// The error rates are simulated for package lab/gate: a margin of 2.5 %, 40 blocks of eight trials,
+// and half of the error that the gate allows. They hold for normal blocks, and for others as far as
+// the mean of some ten blocks is about normal. If BASE and HEAD have the same distribution and the
+// same number of trials, blocks are symmetric whatever that distribution is.
 //
 // A cost that is rare and that only one of the two has may not occur in the first blocks. If HEAD
 // costs 1.4 times as much in a tenth of its trials, a regression of exactly the margin is missed
-// in 6 of 100 tests. If only BASE does, HEAD looks worse at first: a margin of 5 % prevents the
-// false alarm, but with one of 2.5 % it occurs in 5 of 100 tests, and with 5 planned blocks in 3.
+// in 2 of 100 tests. If only BASE does, HEAD looks worse at first: the false alarm occurs in 1 of
+// 100 tests of 40 planned blocks, in 4 with 10 or 20, and in 7 with 5.
 //
 // Blocks count as independent. To make a drift over several blocks harmless, draw at random for
 // each block which program comes first.

@@ -159,7 +159,7 @@ func synthetic() []noise {
 		headOnly("only HEAD: lognormal", lognormalScale*math.Exp(0.5), lognormal).missing(0.04),
 		headOnly("only HEAD: exponential tail", 0.08, exponential).missing(0.03),
 		headOnly("only HEAD: 1.4 in 10 %", 0.1*math.Log(1.4), bimodal).missing(0.07),
-		baseOnly("only BASE: 1.4 in 10 %", 0.1*math.Log(1.4), bimodal).alarming(0.06),
+		baseOnly("only BASE: 1.4 in 10 %", 0.1*math.Log(1.4), bimodal).alarming(0.08),
 	}
 }
 
@@ -204,16 +204,18 @@ func allNoises(t *testing.T) []noise {
 	for _, c := range []struct {
 		file, unit, what string
 		heavy            bool
+		alarms           float64
 	}{
-		{"../testdata/drift.txt", "us/msg", "recorded CPU", false},
-		{"../testdata/disturbed.txt", "us/msg", "disturbed CPU", true},
-		{"testdata/rejected.txt", "us/msg", "rejected CPU", true},
-		{"testdata/rejected-rate.txt", "req/s", "rejected rate", true},
+		{"../testdata/drift.txt", "us/msg", "recorded CPU", false, 0},
+		{"../testdata/disturbed.txt", "us/msg", "disturbed CPU", true, 0},
+		{"testdata/gate-busy.txt", "us/msg", "busy gate", true, 0},
+		{"testdata/rejected.txt", "us/msg", "rejected CPU", true, 0},
+		{"testdata/rejected-rate.txt", "req/s", "rejected rate", true, 0.045},
 	} {
 		series := readSeries(t, c.file, c.unit)
 		for _, subject := range slices.Sorted(maps.Keys(series)) {
 			for _, n := range []noise{recorded(c.what+", "+subject, series[subject]), inOrder(c.what+" in order, "+subject, series[subject])} {
-				n.heavy = c.heavy
+				n.heavy, n.alarms = c.heavy, c.alarms
 				all = append(all, n)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"weir/internal/testsize"
 )
 
-// The simulated gate: package lab/gate with a confidence of 99 %, of which it spends half. 50 blocks
-// of 6 s fit into five minutes.
+// The simulated gate: package lab/gate with a confidence of 99 %, of whose error it spends half. 40
+// blocks of 7.3 s fit into five minutes.
 var gate = Plan{Margin: 0.025, Confidence: 0.995, Blocks: 40}
 
 // falseAlarms is the largest share of equal programs that may be called worse.

@@ -1,11 +1,11 @@
 package chat
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
 	"weir/lab/contract"
 )
 
@@ -13,12 +13,9 @@ import (
 // and in order, whatever some of them do, and to no other client.
 var Contract = contract.Kind{
 	Workloads: []string{"chat"},
-	Prepare: func(b *contract.Bench) error {
-		b.State = &bench{Bench: b}
-		return nil
-	},
-	Output: contract.NoOutput,
-	Checks: checks,
+	Prepare:   func(b *contract.Bench) { b.State = &bench{Bench: b} },
+	Output:    contract.NoOutput,
+	Checks:    checks,
 }
 
 var checks = []contract.Check{
@@ -42,93 +39,51 @@ type bench struct {
 }
 
 // on converts a check.
-func on(run func(*bench) error) func(*contract.Bench) error {
-	return func(b *contract.Bench) error { return run(b.State.(*bench)) }
+func on(run func(*bench)) func(*contract.Bench) {
+	return func(b *contract.Bench) { run(b.State.(*bench)) }
 }
 
 // registration checks that NICK and USER, also within a CAP negotiation, are answered by 001 and
 // the end of the message of the day, and that PING is answered by PONG with its argument.
-func registration(b *bench) error {
-	plainly, err := b.register()
-	if err != nil {
-		return err
-	}
-	if err := plainly.expectSilence(); err != nil {
-		return err
-	}
-	capable, err := b.connect()
-	if err != nil {
-		return err
-	}
-	if err := capable.writeText("CAP LS 302\r\nNICK %s\r\nUSER %s 0 * :%s\r\n", capable.nick, capable.nick, capable.nick); err != nil {
-		return err
-	}
-	if _, err := capable.readUntil("an answer to CAP LS", "CAP"); err != nil {
-		return err
-	}
-	if err := capable.writeText("CAP END\r\n"); err != nil {
-		return err
-	}
-	return capable.expectWelcome()
+func registration(b *bench) {
+	b.register().expectSilence()
+	capable := b.connect()
+	capable.write("CAP LS 302\r\n" + capable.introduction())
+	capable.readUntil("an answer to CAP LS", "CAP")
+	capable.write("CAP END\r\n")
+	capable.expectWelcome()
 }
 
 // nickInUse checks that a nick in use is not given to a second client.
-func nickInUse(b *bench) error {
-	first, err := b.register()
-	if err != nil {
-		return err
-	}
-	second, err := b.connect()
-	if err != nil {
-		return err
-	}
-	if err := second.writeText("NICK %s\r\nUSER x 0 * :x\r\n", first.nick); err != nil {
-		return err
-	}
+func nickInUse(b *bench) {
+	first, second := b.register(), b.connect()
+	second.write("NICK " + first.nick + "\r\nUSER x 0 * :x\r\n")
 	for {
-		got, err := second.readLine()
-		switch {
-		case err != nil:
-			return fmt.Errorf("a nick that is taken: expected 433: %w", err)
-		case got.command == "001":
-			return fmt.Errorf("a nick that is taken: expected 433, saw %q", got.line)
-		case got.command == "433":
-			return first.expectSilence()
+		got := second.next("433 for a nick that is taken")
+		contract.Expect(got.command != "001", "a nick that is taken: expected 433, saw %q", got.line)
+		if got.command == "433" {
+			first.expectSilence()
+			return
 		}
 	}
 }
 
 // fanOut checks that a message in a room is sent once to each other member, and to no other client.
-func fanOut(b *bench) error {
-	room, elsewhere := "#"+b.newName(), "#"+b.newName()
-	all, err := b.joinMembers(4, room)
-	if err != nil {
-		return err
-	}
-	other, err := b.joinMembers(1, elsewhere)
-	if err != nil {
-		return err
-	}
+func fanOut(b *bench) {
+	all, room := b.joinMembers(4)
+	other, _ := b.joinMembers(1)
 	for i, sender := range all {
 		text := fmt.Sprintf("message %d, with: colons and  two blanks", i)
-		if err := sender.writeText("PRIVMSG %s :%s\r\n", room, text); err != nil {
-			return err
-		}
+		sender.say(room, text)
 		for _, t := range all {
-			if t == sender {
-				continue
-			}
-			if err := t.expectMessages(sender, room, text); err != nil {
-				return err
+			if t != sender {
+				t.expectMessages(sender, room, text)
 			}
 		}
 	}
 	for _, t := range append(all, other...) {
-		if err := t.expectSilence(); err != nil {
-			return err
-		}
+		t.expectSilence()
 	}
-	return nil
 }
 
 // messageLines returns n texts, and the lines that send them.
@@ -137,115 +92,78 @@ func messageLines(n int, room string) (texts []string, said string) {
 	for i := range n {
 		text := fmt.Sprintf("%05d %s", i, strings.Repeat("x", 60+i%20))
 		texts = append(texts, text)
-		fmt.Fprintf(&b, "PRIVMSG %s :%s\r\n", room, text)
+		b.WriteString(privmsg(room, text))
 	}
 	return texts, b.String()
 }
 
 // inOrder checks that one member's messages arrive at the others in order, however they are cut
 // into segments.
-func inOrder(b *bench) error {
+func inOrder(b *bench) {
 	const messages, cut = 400, 1700
-	room := "#" + b.newName()
-	all, err := b.joinMembers(3, room)
-	if err != nil {
-		return err
-	}
+	all, room := b.joinMembers(3)
 	texts, said := messageLines(messages, room)
-	return contract.InParallel(len(all), func(i int) error {
+	contract.InParallel(len(all), func(i int) {
 		if i > 0 {
-			return all[i].expectMessages(all[0], room, texts...)
+			all[i].expectMessages(all[0], room, texts...)
+			return
 		}
-		for rest := said; rest != ""; {
-			n := min(cut, len(rest))
-			if err := all[0].writeText("%s", rest[:n]); err != nil {
-				return err
-			}
-			rest = rest[n:]
+		for piece := range slices.Chunk([]byte(said), cut) {
+			all[0].write(string(piece))
 		}
-		return nil
 	})
 }
 
 // allSending checks 64 members that send ten messages each at the same time: each receives all
 // messages of the others, in the order of each sender.
-func allSending(b *bench) error {
+func allSending(b *bench) {
 	const members, messages = 64, 10
-	room := "#" + b.newName()
-	all, err := b.joinMembers(members, room)
-	if err != nil {
-		return err
-	}
-	return contract.InParallel(2*members, func(i int) error {
+	all, room := b.joinMembers(members)
+	contract.InParallel(2*members, func(i int) {
 		t := all[i/2]
 		if i%2 == 1 {
-			return t.expectFromAll(all, messages)
+			t.expectFromAll(all, messages)
+			return
 		}
 		for n := range messages {
-			if err := t.writeText("PRIVMSG %s :%d\r\n", room, n); err != nil {
-				return err
-			}
+			t.say(room, fmt.Sprint(n))
 		}
-		return nil
 	})
 }
 
 // expectFromAll expects the numbers from 0 on from each other member, in order.
-func (t *chatClient) expectFromAll(all []*chatClient, messages int) error {
+func (t *client) expectFromAll(all []*client, messages int) {
 	next := map[string]int{}
 	for _, other := range all {
 		next[other.nick] = 0
 	}
 	delete(next, t.nick)
 	for n := range len(next) * messages {
-		got, err := t.readMessage()
-		if err != nil {
-			return fmt.Errorf("%s: expected %d messages of the others, saw %d: %w", t.nick, len(next)*messages, n, err)
-		}
+		got := t.nextMessage(fmt.Sprintf("%d messages of the others, saw %d", len(next)*messages, n))
 		want, known := next[got.source]
-		if !known || got.last() != fmt.Sprint(want) {
-			return fmt.Errorf("%s: expected message %d of %s, saw %.120q", t.nick, want, got.source, got.line)
-		}
+		contract.Expect(known && got.text == fmt.Sprint(want), "%s: expected message %d of %s, saw %.120q", t.nick, want, got.source, got.line)
 		next[got.source]++
 	}
-	return nil
 }
 
 // oneBurst checks that 19 kB in one segment are delivered at once, including the last message, with
 // no later input to trigger it.
-func oneBurst(b *bench) error {
-	room := "#" + b.newName()
-	all, err := b.joinMembers(2, room)
-	if err != nil {
-		return err
-	}
+func oneBurst(b *bench) {
+	all, room := b.joinMembers(2)
 	texts, said := messageLines(200, room)
-	if err := all[0].writeText("%s", said); err != nil {
-		return err
-	}
-	if err := all[1].expectMessages(all[0], room, texts...); err != nil {
-		return fmt.Errorf("%d bytes in one write: %w", len(said), err)
-	}
-	return nil
+	all[0].write(said)
+	contract.During(fmt.Sprintf("%d bytes in one write", len(said)), func() { all[1].expectMessages(all[0], room, texts...) })
 }
 
 // nulInText checks that a NUL in a message causes no message that was not sent, and does not
 // disturb other members. The server may drop the message, and close the connection that sent it.
-func nulInText(b *bench) error {
-	room := "#" + b.newName()
-	all, err := b.joinMembers(3, room)
-	if err != nil {
-		return err
-	}
-	if err := all[0].writeText("PRIVMSG %s :before\x00after\r\n", room); err != nil {
-		return err
-	}
+func nulInText(b *bench) {
+	all, room := b.joinMembers(3)
+	all[0].say(room, "before\x00after")
 	// the server may have closed the connection
-	_ = all[0].writeText("PRIVMSG %s :and on\r\n", room)
-	if err := all[1].writeText("PRIVMSG %s :still here\r\n", room); err != nil {
-		return err
-	}
-	return all[2].expectAfterNUL(all[0], all[1])
+	_ = contract.Try(func() { all[0].say(room, "and on") })
+	all[1].say(room, "still here")
+	all[2].expectAfterNUL(all[0], all[1])
 }
 
 // pingTimeout is how long a server may take to answer a PING after half a second of silence.
@@ -253,73 +171,39 @@ const pingTimeout = 10 * time.Second
 
 // expectAfterNUL reads the messages of the member that sent a NUL until that member continues,
 // leaves, or is silent for half a second. It also expects the message of the other member.
-func (t *chatClient) expectAfterNUL(strange, other *chatClient) error {
+func (t *client) expectAfterNUL(strange, other *client) {
 	for over, here := false, false; !over || !here; {
 		got, err := t.readLine()
-		switch text := got.last(); {
+		switch text := got.text; {
 		case err != nil && here:
-			return errors.Join(t.SetDeadline(time.Now().Add(pingTimeout)), t.expectSilence())
+			contract.Must(t.SetDeadline(time.Now().Add(pingTimeout)))
+			t.expectSilence()
+			return
 		case err != nil:
-			return fmt.Errorf("%s: expected what was said after a text with a NUL: %w", t.nick, err)
+			contract.Failf("%s: expected what was said after a text with a NUL: %w", t.nick, err)
 		case got.source == strange.nick:
 			over = got.command == "QUIT" || text == "and on"
 			if got.command == "PRIVMSG" && !over && !slices.Contains([]string{"before\x00after", "beforeafter", "before after", "before"}, text) {
-				return fmt.Errorf("%s: expected of a text with a NUL what was said, saw %q", t.nick, got.line)
+				contract.Failf("%s: expected of a text with a NUL what was said, saw %q", t.nick, got.line)
 			}
 		case got.source == other.nick && got.command == "PRIVMSG":
-			if here = text == "still here"; !here {
-				return fmt.Errorf("%s: expected what %s said, saw %q", t.nick, other.nick, got.line)
-			}
-			if err := t.SetReadDeadline(time.Now().Add(500 * time.Millisecond)); err != nil && !over {
-				return err
-			}
+			here = text == "still here"
+			contract.Expect(here, "%s: expected what %s said, saw %q", t.nick, other.nick, got.line)
+			contract.Must(t.SetReadDeadline(time.Now().Add(500 * time.Millisecond)))
 		}
 	}
-	return nil
 }
 
 // splitLines checks that lines may arrive in any number of segments, several in one segment, and
 // may end in LF alone.
-func splitLines(b *bench) error {
-	room := "#" + b.newName()
-	listener, err := b.joinMembers(1, room)
-	if err != nil {
-		return err
-	}
-	t, err := b.connect()
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("NICK %s\r\nUSER %s 0 * :%s\r\n", t.nick, t.nick, t.nick)
-	if err := t.bySingleBytes(text); err != nil {
-		return err
-	}
-	if err := t.expectWelcome(); err != nil {
-		return fmt.Errorf("a registration in single bytes: %w", err)
-	}
-	if err := t.bySingleBytes("JOIN " + room + "\r\n"); err != nil {
-		return err
-	}
-	if _, err := t.readUntil("the end of the names after a JOIN in single bytes", "366"); err != nil {
-		return err
-	}
-	if err := t.bySingleBytes("PRIVMSG " + room + " :one by one\r\nPRIVMSG " + room); err != nil {
-		return err
-	}
-	if err := t.writeText(" :the second\nPRIVMSG %s :the third\r\n", room); err != nil {
-		return err
-	}
-	return listener[0].expectMessages(t, room, "one by one", "the second", "the third")
-}
-
-func (t *chatClient) bySingleBytes(text string) error {
-	for i := range len(text) {
-		if err := t.writeText("%s", text[i:i+1]); err != nil {
-			return err
-		}
-		if i%8 == 0 {
-			time.Sleep(time.Millisecond) // so that some of them are read separately
-		}
-	}
-	return nil
+func splitLines(b *bench) {
+	listeners, room := b.joinMembers(1)
+	t := b.connect()
+	t.writeSingly(t.introduction())
+	contract.During("a registration in single bytes", t.expectWelcome)
+	t.writeSingly("JOIN " + room + "\r\n")
+	t.readUntil("the end of the names after a JOIN in single bytes", "366")
+	t.writeSingly(privmsg(room, "one by one") + "PRIVMSG " + room)
+	t.write(" :the second\n" + privmsg(room, "the third"))
+	listeners[0].expectMessages(t, room, "one by one", "the second", "the third")
 }

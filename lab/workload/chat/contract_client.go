@@ -6,12 +6,12 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
+
 	"weir/lab/contract"
 )
 
-// chatClient is one connection to a chat server.
-type chatClient struct {
+// client is one connection to a chat server.
+type client struct {
 	*net.TCPConn
 	in   *bufio.Reader
 	nick string
@@ -19,10 +19,11 @@ type chatClient struct {
 
 // ircLine is a line from the server, parsed as far as the checks need it.
 type ircLine struct {
-	line    string
-	source  string // the whole line without CR and LF
+	line    string // the whole line without CR and LF
+	source  string // a nick or a server
 	command string
-	params  []string
+	target  string // the first parameter
+	text    string // the last parameter
 }
 
 // parseLine parses a line.
@@ -37,24 +38,18 @@ func parseLine(line string) (t ircLine) {
 		t.source, _, _ = strings.Cut(t.source, "!")
 	}
 	middle, last, found := strings.Cut(line, " :")
-	t.params = strings.Fields(middle)
+	words := strings.Fields(middle)
 	if found {
-		t.params = append(t.params, last)
+		words = append(words, last)
 	}
-	if len(t.params) > 0 {
-		t.command, t.params = t.params[0], t.params[1:]
+	if len(words) > 0 {
+		t.command = words[0]
+	}
+	if len(words) > 1 {
+		t.target, t.text = words[1], words[len(words)-1]
 	}
 	return t
 }
-
-func (t ircLine) param(i int) string {
-	if i >= 0 && i < len(t.params) {
-		return t.params[i]
-	}
-	return ""
-}
-
-func (t ircLine) last() string { return t.param(len(t.params) - 1) }
 
 // newName returns a nick, or with a prefix of # a room, that the server has not seen.
 func (b *bench) newName() string {
@@ -63,87 +58,68 @@ func (b *bench) newName() string {
 }
 
 // connect connects and sends nothing.
-func (b *bench) connect() (*chatClient, error) {
-	c, err := b.Dial()
-	if err != nil {
-		return nil, err
-	}
-	return &chatClient{TCPConn: c, in: bufio.NewReaderSize(c, 64<<10), nick: b.newName()}, nil
+func (b *bench) connect() *client {
+	c := b.Dial()
+	return &client{TCPConn: c, in: bufio.NewReaderSize(c, 64<<10), nick: b.newName()}
 }
 
-// startRegistration connects and sends NICK and USER.
-func (b *bench) startRegistration() (*chatClient, error) {
-	t, err := b.connect()
-	if err != nil {
-		return nil, err
-	}
-	return t, t.writeText("NICK %s\r\nUSER %s 0 * :%s\r\n", t.nick, t.nick, t.nick)
+// introduction returns the lines of a registration.
+func (t *client) introduction() string {
+	return fmt.Sprintf("NICK %s\r\nUSER %s 0 * :%s\r\n", t.nick, t.nick, t.nick)
 }
 
 // register connects and completes the registration.
-func (b *bench) register() (*chatClient, error) {
-	t, err := b.startRegistration()
-	if err != nil {
-		return nil, err
-	}
-	return t, t.expectWelcome()
+func (b *bench) register() *client {
+	t := b.connect()
+	t.write(t.introduction())
+	t.expectWelcome()
+	return t
 }
 
 // expectWelcome reads the end of the registration.
-func (t *chatClient) expectWelcome() error {
-	if _, err := t.readUntil("the number 001 after NICK and USER", "001"); err != nil {
-		return err
-	}
-	_, err := t.readUntil("the end of the message of the day, 376 or 422", "376", "422")
-	return err
+func (t *client) expectWelcome() {
+	t.readUntil("the number 001 after NICK and USER", "001")
+	t.readUntil("the end of the message of the day, 376 or 422", "376", "422")
 }
 
-// join joins a room.
-func (t *chatClient) join(room string) error {
-	if err := t.writeText("JOIN %s\r\n", room); err != nil {
-		return err
-	}
-	_, err := t.readUntil("the end of the names, 366, after JOIN", "366")
-	return err
-}
-
-// joinMembers returns n clients in a room. All connect before the first is awaited, because some
-// servers accept new clients only once a second. Then every deadline is reset.
-func (b *bench) joinMembers(n int, room string) (all []*chatClient, err error) {
+// joinMembers returns n clients in a new room. All connect before the first is awaited, because
+// some servers accept new clients only once a second. Then every deadline is reset.
+func (b *bench) joinMembers(n int) (all []*client, room string) {
+	room = "#" + b.newName()
 	for range n {
-		t, err := b.startRegistration()
-		if err != nil {
-			return nil, err
-		}
+		t := b.connect()
+		t.write(t.introduction())
 		all = append(all, t)
 	}
 	for _, t := range all {
-		if err := t.expectWelcome(); err != nil {
-			return nil, err
-		}
-		if err := t.join(room); err != nil {
-			return nil, err
-		}
+		t.expectWelcome()
+		t.write("JOIN " + room + "\r\n")
+		t.readUntil("the end of the names, 366, after JOIN", "366")
 	}
 	for _, t := range all {
-		if err := t.SetDeadline(time.Now().Add(b.Timeout)); err != nil {
-			return nil, err
-		}
+		b.Extend(t)
 	}
-	return all, nil
+	return all, room
 }
 
-// writeText writes text as it is.
-func (t *chatClient) writeText(format string, args ...any) error {
-	text := fmt.Sprintf(format, args...)
-	if _, err := t.Write([]byte(text)); err != nil {
-		return fmt.Errorf("%s: expected the server to take %.40q: %w", t.nick, text, contract.DescribeError(err))
-	}
-	return nil
+// write writes text as it is.
+func (t *client) write(text string) {
+	contract.During(t.nick, func() { contract.WriteText(t.TCPConn, text) })
 }
+
+// writeSingly writes text in single bytes.
+func (t *client) writeSingly(text string) {
+	contract.During(t.nick, func() { contract.WriteSingly(t.TCPConn, text) })
+}
+
+// privmsg returns the line that sends a text to a room.
+func privmsg(room, text string) string { return "PRIVMSG " + room + " :" + text + "\r\n" }
+
+// say sends a text to a room.
+func (t *client) say(room, text string) { t.write(privmsg(room, text)) }
 
 // readLine reads the next line, and answers PINGs.
-func (t *chatClient) readLine() (ircLine, error) {
+func (t *client) readLine() (ircLine, error) {
 	for {
 		line, err := t.in.ReadString('\n')
 		if err != nil {
@@ -153,65 +129,57 @@ func (t *chatClient) readLine() (ircLine, error) {
 		if got.command != "PING" {
 			return got, nil
 		}
-		if err := t.writeText("PONG :%s\r\n", got.last()); err != nil {
+		if err := contract.Try(func() { t.write("PONG :" + got.text + "\r\n") }); err != nil {
 			return ircLine{}, err
 		}
 	}
 }
 
+// next reads the next line, where what is expected.
+func (t *client) next(what string) ircLine {
+	got, err := t.readLine()
+	contract.Expect(err == nil, "%s: expected %s: %w", t.nick, what, err)
+	return got
+}
+
 // readUntil reads up to a line with one of the commands. An ERROR or a 4xx numeric is an error.
-func (t *chatClient) readUntil(what string, commands ...string) (ircLine, error) {
+func (t *client) readUntil(what string, commands ...string) {
 	for {
-		got, err := t.readLine()
-		switch {
-		case err != nil:
-			return got, fmt.Errorf("%s: expected %s: %w", t.nick, what, err)
-		case slices.Contains(commands, got.command):
-			return got, nil
-		case got.command == "ERROR" || len(got.command) == 3 && got.command[0] == '4':
-			return got, fmt.Errorf("%s: expected %s, saw %q", t.nick, what, got.line)
+		got := t.next(what)
+		if slices.Contains(commands, got.command) {
+			return
 		}
+		refused := got.command == "ERROR" || len(got.command) == 3 && got.command[0] == '4'
+		contract.Expect(!refused, "%s: expected %s, saw %q", t.nick, what, got.line)
 	}
 }
 
-// readMessage reads up to the next PRIVMSG.
-func (t *chatClient) readMessage() (ircLine, error) {
-	for {
-		got, err := t.readLine()
-		if err != nil || got.command == "PRIVMSG" {
-			return got, err
-		}
+// nextMessage reads up to the next PRIVMSG, where what is expected.
+func (t *client) nextMessage(what string) (got ircLine) {
+	for got.command != "PRIVMSG" {
+		got = t.next(what)
 	}
+	return got
 }
 
 // expectMessages expects these texts in a room from one client, in order.
-func (t *chatClient) expectMessages(from *chatClient, room string, texts ...string) error {
+func (t *client) expectMessages(from *client, room string, texts ...string) {
 	for i, want := range texts {
-		got, err := t.readMessage()
-		if err != nil {
-			return fmt.Errorf("%s: expected message %d of %d of %s: %w", t.nick, i+1, len(texts), from.nick, err)
-		}
-		if got.source != from.nick || got.param(0) != room || got.last() != want {
-			return fmt.Errorf("%s: expected message %d of %d, %.60q, from %s in %s, saw %.120q", t.nick, i+1, len(texts), want, from.nick, room, got.line)
-		}
+		which := fmt.Sprintf("message %d of %d", i+1, len(texts))
+		got := t.nextMessage(which + " of " + from.nick)
+		contract.Expect(got.source == from.nick && got.target == room && got.text == want,
+			"%s: expected %s, %.60q, from %s in %s, saw %.120q", t.nick, which, want, from.nick, room, got.line)
 	}
-	return nil
 }
 
 // expectSilence expects no message before the answer to a PING.
-func (t *chatClient) expectSilence() error {
-	if err := t.writeText("PING :quiet\r\n"); err != nil {
-		return err
-	}
+func (t *client) expectSilence() {
+	t.write("PING :quiet\r\n")
 	for {
-		got, err := t.readLine()
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: expected the answer to PING: %w", t.nick, err)
-		case got.command == "PRIVMSG":
-			return fmt.Errorf("%s: expected no message, saw %.120q", t.nick, got.line)
-		case got.command == "PONG" && got.last() == "quiet":
-			return nil
+		got := t.next("the answer to PING")
+		contract.Expect(got.command != "PRIVMSG", "%s: expected no message, saw %.120q", t.nick, got.line)
+		if got.command == "PONG" && got.text == "quiet" {
+			return
 		}
 	}
 }

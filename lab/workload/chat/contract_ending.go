@@ -1,130 +1,79 @@
 package chat
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
+
 	"weir/lab/contract"
 )
 
 // brokenConnections checks that members whose connections are reset, also in the middle of a line,
 // are reported as gone to the others, who are not disturbed.
-func brokenConnections(b *bench) error {
-	room := "#" + b.newName()
-	all, err := b.joinMembers(6, room)
-	if err != nil {
-		return err
-	}
+func brokenConnections(b *bench) {
+	all, room := b.joinMembers(6)
 	gone, left := all[:3], all[3:]
 	half := "PRIVMSG " + room + " :half a line"
 	for i, t := range gone {
-		if err := t.writeText("%s", half[:8*i]); err != nil {
-			return err
-		}
-		if err := t.SetLinger(0); err != nil {
-			return err
-		}
-		t.Close()
+		t.write(half[:8*i])
+		contract.Reset(t.TCPConn)
 	}
 	for _, t := range left {
-		if err := t.expectLeft(gone); err != nil {
-			return err
+		t.expectLeft(gone)
+	}
+	left[0].say(room, "we are still here")
+	contract.During("after others broke off", func() {
+		for _, t := range left[1:] {
+			t.expectMessages(left[0], room, "we are still here")
 		}
-	}
-	if err := left[0].writeText("PRIVMSG %s :we are still here\r\n", room); err != nil {
-		return err
-	}
-	for _, t := range left[1:] {
-		if err := t.expectMessages(left[0], room, "we are still here"); err != nil {
-			return fmt.Errorf("after others broke off: %w", err)
-		}
-	}
-	return nil
+	})
 }
 
 // expectLeft expects a QUIT or PART of each of these members.
-func (t *chatClient) expectLeft(gone []*chatClient) error {
+func (t *client) expectLeft(gone []*client) {
 	missed := map[string]bool{}
 	for _, g := range gone {
 		missed[g.nick] = true
 	}
 	for len(missed) > 0 {
-		got, err := t.readLine()
-		if err != nil {
-			return fmt.Errorf("%s: expected QUIT or PART of %d members whose connections were reset: %w", t.nick, len(missed), err)
-		}
+		got := t.next(fmt.Sprintf("QUIT or PART of %d members whose connections were reset", len(missed)))
 		if got.command == "QUIT" || got.command == "PART" {
 			delete(missed, got.source)
 		}
 	}
-	return nil
 }
 
 // slowMember checks that a member that does not read does not delay the others. The server may
 // close its connection. More is sent than the buffers of its connection hold.
-func slowMember(b *bench) error {
+func slowMember(b *bench) {
 	const messages, size, step = 16_000, 400, 100
-	room := "#" + b.newName()
-	all, err := b.joinMembers(3, room)
-	if err != nil {
-		return err
-	}
+	all, room := b.joinMembers(3)
 	slow, sender, listener := all[0], all[1], all[2]
-	if err := slow.SetReadBuffer(4 << 10); err != nil {
-		return err
-	}
+	contract.Must(slow.SetReadBuffer(4 << 10))
 	text := strings.Repeat("x", size)
-	var texts []string
-	for range step {
-		texts = append(texts, text)
-	}
-	said := strings.Repeat(fmt.Sprintf("PRIVMSG %s :%s\r\n", room, text), step)
+	texts, said := slices.Repeat([]string{text}, step), strings.Repeat(privmsg(room, text), step)
 	for n := 0; n < messages; n += step {
-		for _, t := range all[1:] {
-			if err := t.SetDeadline(time.Now().Add(b.Timeout)); err != nil {
-				return err
-			}
-		}
-		err := sender.writeText("%s", said)
-		if err == nil {
-			err = listener.expectMessages(sender, room, texts...)
-		}
-		if err != nil {
-			return fmt.Errorf("with a member that does not read, after %d messages: %w", n, err)
-		}
+		b.Extend(sender, listener)
+		contract.During(fmt.Sprintf("with a member that does not read, after %d messages", n), func() {
+			sender.write(said)
+			listener.expectMessages(sender, room, texts...)
+		})
 	}
-	return nil
 }
 
 // endWhileTalking checks that SIGTERM while members send stops the server.
-func endWhileTalking(b *bench) error {
-	room := "#" + b.newName()
-	all, err := b.joinMembers(8, room)
-	if err != nil {
-		return err
-	}
-	said := make(chan struct{}) // closed when all clients have stopped
-	go func() {
-		defer close(said)
-		_ = contract.InParallel(len(all), func(i int) error {
-			for {
-				if err := all[i].writeText("PRIVMSG %s :on and on\r\n", room); err != nil {
-					return err // the connection is closed
+func endWhileTalking(b *bench) {
+	all, room := b.joinMembers(8)
+	b.Terminate(func() {
+		contract.InParallel(len(all), func(i int) {
+			// fails when the server closes the connection
+			_ = contract.Try(func() {
+				for {
+					all[i].say(room, "on and on")
+					_, err := all[i].readLine()
+					contract.Must(err)
 				}
-				if _, err := all[i].readLine(); err != nil {
-					return err
-				}
-			}
+			})
 		})
-	}()
-	err = b.Stop()
-	<-said
-	if err != nil {
-		return err
-	}
-	if exit := b.Process.Exit(); !exit.Success() {
-		return errors.New("after SIGTERM: expected exit status 0, saw " + exit.String())
-	}
-	return nil
+	})
 }

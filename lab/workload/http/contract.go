@@ -2,7 +2,7 @@ package http
 
 import (
 	"fmt"
-	"time"
+	"net/http"
 
 	"weir/lab/contract"
 	"weir/lab/subject"
@@ -62,166 +62,95 @@ type bench struct {
 }
 
 // prepare makes the files, and starts the upstream of a proxy.
-func prepare(c *contract.Bench) (err error) {
-	b := &bench{Bench: c}
+func prepare(c *contract.Bench) {
+	b := &bench{Bench: c, www: newWWW(c.Dir)}
 	c.State = b
-	if b.www, err = newWWW(b.Dir); err != nil {
-		return err
-	}
 	b.Params.Www = b.www.dir
-	if b.Params.Workload != "proxy" {
-		return nil
+	if b.Params.Workload == "proxy" {
+		b.upstream = startUpstream(b.www.dir)
+		b.Cleanup(b.upstream.close)
+		b.Params.Upstream = b.upstream.addr
 	}
-	if b.upstream, err = startUpstream(b.www.dir); err != nil {
-		return err
-	}
-	b.Cleanup(b.upstream.close)
-	b.Params.Upstream = b.upstream.addr
-	return nil
 }
 
 // on converts a check.
-func on(run func(*bench) error) func(*contract.Bench) error {
-	return func(b *contract.Bench) error { return run(b.State.(*bench)) }
+func on(run func(*bench)) func(*contract.Bench) {
+	return func(b *contract.Bench) { run(b.State.(*bench)) }
 }
 
 // wholeBody checks that each file is sent completely, with its length and type, and nothing after
 // it.
-func wholeBody(b *bench) error {
+func wholeBody(b *bench) {
 	for _, path := range b.paths() {
-		v, err := b.dialHTTP()
-		if err != nil {
-			return err
-		}
-		if err := b.get(v, path); err != nil {
-			return err
-		}
-		if err := b.get(v, path, "Connection: close"); err != nil {
-			return fmt.Errorf("the second request on the connection: %w", err)
-		}
-		if err := v.expectClose(); err != nil {
-			return fmt.Errorf("after %s: %w", path, err)
-		}
+		v := b.dial()
+		v.get(path)
+		contract.During("the second request on the connection", func() { v.get(path, "Connection: close") })
+		contract.During("after "+path, v.expectClose)
 	}
-	return nil
 }
 
 // keepAlive checks fifty requests on one connection.
-func keepAlive(b *bench) error {
-	v, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
+func keepAlive(b *bench) {
+	v := b.dial()
 	for n := range 50 {
-		if err := b.getAll(v); err != nil {
-			return fmt.Errorf("request %d on one connection: %w", n+1, err)
-		}
+		contract.During(fmt.Sprintf("request %d on one connection", n+1), v.getAll)
 	}
-	return nil
 }
 
 // pipelining checks that several requests in one write are answered one after the other, in order.
-func pipelining(b *bench) error {
-	v, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
+func pipelining(b *bench) {
+	v := b.dial()
 	paths := append(b.paths(), "/missing", pagePath, pagePath, "/missing", pagePath)
 	text := ""
 	for _, path := range paths {
 		text += request("GET", path)
 	}
-	if err := v.writeText(text); err != nil {
-		return err
-	}
+	v.write(text)
 	for n, path := range paths {
-		a, err := v.readResponse("GET")
-		content, there := b.www.files[path]
-		switch {
-		case err != nil:
-		case there:
-			err = a.checkFile(path, content)
-		default:
-			err = a.checkStatus(404)
-		}
-		if err != nil {
-			return fmt.Errorf("request %d of %d in one write: GET %s: %w", n+1, len(paths), path, err)
-		}
+		contract.During(fmt.Sprintf("request %d of %d in one write: GET %s", n+1, len(paths), path), func() {
+			if path == "/missing" {
+				v.read("GET").checkStatus(http.StatusNotFound)
+			} else {
+				v.readFile(path)
+			}
+		})
 	}
-	return b.get(v, pagePath)
+	v.get(pagePath)
 }
 
 // pieces checks that a request may arrive in any number of segments.
-func pieces(b *bench) error {
-	v, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
-	text := request("GET", pagePath)
-	for i := 0; i < len(text) && err == nil; i++ {
-		err = v.writeText(text[i : i+1])
-		if i%8 == 0 {
-			time.Sleep(time.Millisecond) // so that some of them are read separately
-		}
-	}
-	if err == nil {
-		err = b.page(v)
-	}
-	if err != nil {
-		return fmt.Errorf("a request in single bytes: %w", err)
-	}
-	return nil
+func pieces(b *bench) {
+	contract.During("a request in single bytes", func() {
+		v := b.dial()
+		contract.WriteSingly(v.TCPConn, request("GET", pagePath))
+		v.readFile(pagePath)
+	})
 }
 
 // manyVisitors checks a hundred connections that all stay open, with three requests on each.
-func manyVisitors(b *bench) error {
+func manyVisitors(b *bench) {
 	const many, requests = 100, 3
-	all, err := b.dialAllHTTP(many)
-	if err != nil {
-		return fmt.Errorf("%w (a listen backlog that is too short can be the reason)", err)
-	}
-	for range requests {
-		if err := contract.InParallel(many, func(i int) error { return b.getAll(all[i]) }); err != nil {
-			return fmt.Errorf("on one of %d connections: %w", many, err)
+	var all []*conn
+	err := contract.Try(func() { all = b.dialAll(many) })
+	contract.Expect(err == nil, "%w (a listen backlog that is too short can be the reason)", err)
+	contract.During(fmt.Sprintf("on one of %d connections", many), func() {
+		for range requests {
+			contract.InParallel(many, func(i int) { all[i].getAll() })
 		}
-	}
-	return nil
+	})
 }
 
 // halfRequest checks that clients that send nothing, or half a request, or reset their connection,
 // do not disturb others.
-func halfRequest(b *bench) error {
-	all, err := b.dialAllHTTP(4)
-	if err != nil {
-		return err
-	}
+func halfRequest(b *bench) {
+	all := b.dialAll(4)
 	half, late, broken := all[1], all[2], all[3] // the first sends nothing
 	text := request("GET", pagePath)
-	if err := half.writeText(text[:9]); err != nil {
-		return err
-	}
-	if err := late.writeText(text[:len(text)-2]); err != nil {
-		return err
-	}
-	if err := broken.writeText(text[:20]); err != nil {
-		return err
-	}
-	if err := broken.SetLinger(0); err != nil {
-		return err
-	}
-	broken.Close()
-	v, err := b.dialHTTP()
-	if err == nil {
-		err = b.getAll(v)
-	}
-	if err != nil {
-		return fmt.Errorf("with a client that has sent half a request: %w", err)
-	}
-	if err := late.writeText(text[len(text)-2:]); err != nil {
-		return err
-	}
-	if err := b.page(late); err != nil {
-		return fmt.Errorf("a request whose end is sent late: %w", err)
-	}
-	return nil
+	half.write(text[:9])
+	late.write(text[:len(text)-2])
+	broken.write(text[:20])
+	contract.Reset(broken.TCPConn)
+	contract.During("with a client that has sent half a request", func() { b.dial().getAll() })
+	late.write(text[len(text)-2:])
+	contract.During("a request whose end is sent late", func() { late.readFile(pagePath) })
 }

@@ -3,47 +3,44 @@ package http
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+
 	"weir/lab/contract"
 )
 
-// httpConn is one HTTP connection. Requests are written as bytes, because well-formed clients
-// cannot send malformed requests.
-type httpConn struct {
+// conn is one HTTP connection. Requests are written as bytes, because well-formed clients cannot
+// send malformed requests.
+type conn struct {
 	*net.TCPConn
 	in *bufio.Reader
+	b  *bench
 }
 
-// answer is one response, with its whole body decoded from chunks.
+// response is one response, with its whole body decoded from chunks.
 type response struct {
 	*http.Response
 	body []byte
 }
 
-// dialHTTP connects.
-func (b *bench) dialHTTP() (*httpConn, error) {
-	c, err := b.Dial()
-	if err != nil {
-		return nil, err
-	}
-	return &httpConn{c, bufio.NewReader(c)}, nil
+// maxBody is the longest body of a response that the checks read, in bytes.
+const maxBody = 64 << 20
+
+// dial connects; the end of the round closes the connection.
+func (b *bench) dial() *conn {
+	c := b.Dial()
+	return &conn{c, bufio.NewReader(c), b}
 }
 
-// dialAllHTTP connects n times; the end of the check closes the connections.
-func (b *bench) dialAllHTTP(n int) (all []*httpConn, err error) {
+// dialAll connects n times.
+func (b *bench) dialAll(n int) (all []*conn) {
 	for range n {
-		v, err := b.dialHTTP()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
+		all = append(all, b.dial())
 	}
-	return all, nil
+	return all
 }
 
 // request returns the text of an HTTP/1.1 request without a body.
@@ -52,99 +49,79 @@ func request(method, path string, fields ...string) string {
 	return strings.Join(lines, "\r\n") + "\r\n\r\n"
 }
 
-// writeText writes text as it is.
-func (v *httpConn) writeText(text string) error {
-	if _, err := v.Write([]byte(text)); err != nil {
-		return fmt.Errorf("expected the server to take %.40q: %w", text, contract.DescribeError(err))
-	}
-	return nil
+// write writes text as it is.
+func (v *conn) write(text string) { contract.WriteText(v.TCPConn, text) }
+
+// read reads the response to a request with the method.
+func (v *conn) read(method string) response {
+	r, err := http.ReadResponse(v.in, &http.Request{Method: method})
+	contract.Expect(err == nil, "expected a response: %w", contract.DescribeError(err))
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	contract.Expect(len(body) <= maxBody, "expected a body of at most %d MiB, saw more", maxBody>>20)
+	contract.Expect(err == nil, "expected a body of %d bytes, saw %d: %w", r.ContentLength, len(body), contract.DescribeError(err))
+	return response{r, body}
 }
 
-// readResponse reads the response to a request with the method.
-func (v *httpConn) readResponse(method string) (response, error) {
-	r, err := http.ReadResponse(v.in, &http.Request{Method: method})
-	if err != nil {
-		return response{}, fmt.Errorf("expected a response: %w", contract.DescribeError(err))
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return response{}, fmt.Errorf("expected a body of %d bytes, saw %d: %w", r.ContentLength, len(body), contract.DescribeError(err))
-	}
-	return response{r, body}, nil
-}
+// readFile reads the response to a request for a file, and checks it.
+func (v *conn) readFile(path string) { v.read("GET").checkFile(path, v.b.www.files[path]) }
 
 // do sends a request and reads its response.
-func (v *httpConn) do(method, path string, fields ...string) (response, error) {
-	if err := v.writeText(request(method, path, fields...)); err != nil {
-		return response{}, fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	a, err := v.readResponse(method)
-	if err != nil {
-		return a, fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	return a, nil
+func (v *conn) do(method, path string, fields ...string) (a response) {
+	contract.During(method+" "+path, func() {
+		v.write(request(method, path, fields...))
+		a = v.read(method)
+	})
+	return a
 }
 
 // get requests a file and checks its response.
-func (v *httpConn) get(path string, content []byte, fields ...string) error {
-	a, err := v.do("GET", path, fields...)
-	if err == nil {
-		err = a.checkFile(path, content)
-	}
-	if err != nil && !strings.HasPrefix(err.Error(), "GET ") {
-		err = fmt.Errorf("GET %s: %w", path, err)
-	}
-	return err
+func (v *conn) get(path string, fields ...string) {
+	a := v.do("GET", path, fields...)
+	contract.During("GET "+path, func() { a.checkFile(path, v.b.www.files[path]) })
 }
 
-// checkFile returns an error if the response is not the one to a GET of a file with this content.
-func (a response) checkFile(path string, content []byte) error {
-	if err := a.checkHeader(path, content); err != nil {
-		return err
+// getAll requests each file once.
+func (v *conn) getAll() {
+	for _, path := range v.b.paths() {
+		v.get(path)
 	}
-	return compareBody(a.body, content)
 }
 
-// checkHeader returns an error if the header of the response to a GET or HEAD of a file is wrong.
-func (a response) checkHeader(path string, content []byte) error {
+// checkStatus expects a status.
+func (a response) checkStatus(status int) {
+	contract.Expect(a.StatusCode == status, "expected status %d, saw %s", status, a.Status)
+}
+
+// checkFile expects the response to a GET of a file with this content.
+func (a response) checkFile(path string, content []byte) {
+	a.checkHeader(path, content)
+	checkBody(a.body, content)
+}
+
+// checkHeader expects the header of a response to a GET or HEAD of a file with this content.
+func (a response) checkHeader(path string, content []byte) {
+	a.checkStatus(http.StatusOK)
 	kind := a.Header.Get("Content-Type")
-	switch {
-	case a.StatusCode != http.StatusOK:
-		return fmt.Errorf("expected status 200, saw %s", a.Status)
-	case !strings.HasPrefix(kind, "text/html") && !strings.HasSuffix(path, ".bin"):
-		return fmt.Errorf("expected Content-Type text/html, saw %q", kind)
-	case a.Header.Get("Content-Length") != fmt.Sprint(len(content)):
-		return fmt.Errorf("expected Content-Length %d, saw %q", len(content), a.Header.Get("Content-Length"))
-	}
-	return nil
+	contract.Expect(strings.HasPrefix(kind, "text/html") || strings.HasSuffix(path, ".bin"), "expected Content-Type text/html, saw %q", kind)
+	length := a.Header.Get("Content-Length")
+	contract.Expect(length == fmt.Sprint(len(content)), "expected Content-Length %d, saw %q", len(content), length)
 }
 
-// compareBody returns an error with the first difference of two bodies.
-func compareBody(got, want []byte) error {
+// checkBody expects a body, and names the first difference.
+func checkBody(got, want []byte) {
 	if bytes.Equal(got, want) {
-		return nil
+		return
 	}
 	i := 0
 	for i < min(len(got), len(want)) && got[i] == want[i] {
 		i++
 	}
-	return fmt.Errorf("expected the %d bytes of the file, saw %d, other ones from byte %d", len(want), len(got), i)
+	contract.Failf("expected the %d bytes of the file, saw %d, other ones from byte %d", len(want), len(got), i)
 }
 
-// expectClose checks that the server closes the connection without sending anything more.
-func (v *httpConn) expectClose() error {
+// expectClose expects that the server closes the connection without sending anything more.
+func (v *conn) expectClose() {
 	rest, err := io.ReadAll(v.in)
-	switch {
-	case err != nil:
-		return fmt.Errorf("expected the server to close the connection: %w", contract.DescribeError(err))
-	case len(rest) > 0:
-		return fmt.Errorf("expected nothing more, saw %.60q", rest)
-	}
-	return nil
-}
-
-// closed reports whether an error of readResponse means that the connection ended without a
-// response.
-func closed(err error) bool {
-	return errors.Is(err, contract.ErrEnded) || errors.Is(err, contract.ErrReset)
+	contract.Expect(err == nil, "expected the server to close the connection: %w", contract.DescribeError(err))
+	contract.Expect(len(rest) == 0, "expected nothing more, saw %.60q", rest)
 }

@@ -3,183 +3,90 @@ package http
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"time"
+
 	"weir/lab/contract"
 )
 
 // fromDisk checks that the page is read for each request: a changed file is served at once, also
 // with another size.
-func fromDisk(b *bench) error {
-	v, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
+func fromDisk(b *bench) {
+	v := b.dial()
 	for _, content := range [][]byte{b.www.files[pagePath], pageOf("It has changed.", 174), pageOf("It has grown.", 500)} {
-		if err := b.www.put(pagePath, content); err != nil {
-			return err
-		}
-		if err := b.get(v, pagePath); err != nil {
-			return fmt.Errorf("after the file was changed: %w", err)
-		}
+		b.www.put(pagePath, content)
+		contract.During("after the file was changed", func() { v.get(pagePath) })
 	}
-	return nil
 }
 
 // sleep checks that each request sleeps at least as long as configured.
-func sleep(b *bench) error {
-	v, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
+func sleep(b *bench) {
+	v := b.dial()
 	for range 3 {
 		began := time.Now()
-		if err := b.get(v, pagePath); err != nil {
-			return err
-		}
-		if took := time.Since(began); took < shortSleep*time.Millisecond {
-			return fmt.Errorf("expected a request to sleep for %d ms, saw it answered after %v", shortSleep, took.Round(time.Millisecond))
-		}
+		v.get(pagePath)
+		took := time.Since(began)
+		contract.Expect(took >= shortSleep*time.Millisecond, "expected a request to sleep for %d ms, saw it answered after %v", shortSleep, took.Round(time.Millisecond))
 	}
-	return nil
 }
 
 // sleepBeside checks that a sleeping request does not delay others. Of the requests on one
 // connection the tenth sleeps, for longer than the timeout of the check.
-func sleepBeside(b *bench) error {
-	sleeper, err := b.asleep()
-	if err != nil {
-		return err
-	}
+func sleepBeside(b *bench) {
+	sleeper := b.asleep()
 	for range 4 {
-		v, err := b.dialHTTP()
-		if err == nil {
-			err = b.get(v, pagePath)
-		}
-		if err != nil {
-			return fmt.Errorf("with a request that sleeps: %w", err)
-		}
+		contract.During("with a request that sleeps", func() { b.dial().get(pagePath) })
 	}
-	if err := sleeper.SetReadDeadline(time.Now().Add(contract.ExitNotice)); err != nil {
-		return err
-	}
-	if _, err := sleeper.in.Peek(1); !errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("expected request %d to sleep, saw it answered before requests that came later", sleepEvery)
-	}
-	return nil
+	contract.Must(sleeper.SetReadDeadline(time.Now().Add(contract.ExitNotice)))
+	_, err := sleeper.in.Peek(1)
+	contract.Expect(errors.Is(err, os.ErrDeadlineExceeded), "expected request %d to sleep, saw it answered before requests that came later", sleepEvery)
 }
 
 // asleep makes nine requests that do not sleep, and a tenth that does. It returns when the server
-// has read the tenth.
-func (b *bench) asleep() (*httpConn, error) {
-	v, err := b.dialHTTP()
-	if err != nil {
-		return nil, err
-	}
+// has read the tenth, as far as the system shows it.
+func (b *bench) asleep() *conn {
+	v := b.dial()
 	for n := range sleepEvery - 1 {
-		if err := b.get(v, pagePath); err != nil {
-			return nil, fmt.Errorf("request %d, of which every %dth sleeps: %w", n+1, sleepEvery, err)
-		}
+		contract.During(fmt.Sprintf("request %d, of which every %dth sleeps", n+1, sleepEvery), func() { v.get(pagePath) })
 	}
-	if err := v.writeText(request("GET", pagePath)); err != nil {
-		return nil, err
-	}
-	return v, b.awaitRead(v.TCPConn)
-}
-
-// awaitRead waits until the server has read all that c sent, as far as the system shows it.
-func (b *bench) awaitRead(c *net.TCPConn) error {
-	if err := b.AwaitArrival(c); err != nil {
-		return err
-	}
+	v.write(request("GET", pagePath))
+	b.AwaitArrival(v.TCPConn)
 	for deadline := time.Now().Add(b.Timeout); b.Process.Unread() > 0; time.Sleep(contract.PollInterval) {
-		if time.Now().After(deadline) {
-			return errors.New("expected the server to read a request, saw it unread")
-		}
+		contract.Expect(!time.Now().After(deadline), "expected the server to read a request, saw it unread")
 	}
-	return nil
+	return v
 }
 
 // endWhileAsleep checks SIGTERM while a request sleeps and a connection is idle. The request is
 // answered before its time, and the server exits.
-func endWhileAsleep(b *bench) error {
-	sleeper, err := b.asleep()
-	if err != nil {
-		return err
-	}
-	idle, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
+func endWhileAsleep(b *bench) {
+	sleeper, idle := b.asleep(), b.dial()
 	for range 3 {
-		if err := b.get(idle, pagePath); err != nil {
-			return err
-		}
+		idle.get(pagePath)
 	}
-	return b.endDuring(func() error { return b.page(sleeper) })
+	b.terminate(sleeper, pagePath)
 }
 
 // endWhileSending checks SIGTERM while a large file is being sent to a client, which reads on, and
 // a connection is idle. The whole file arrives, and the server exits.
-func endWhileSending(b *bench) error {
-	if err := b.www.putBig(); err != nil {
-		return err
-	}
-	idle, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
-	if err := b.getAll(idle); err != nil {
-		return err
-	}
-	v, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
-	if err := v.SetReadBuffer(64 << 10); err != nil {
-		return err
-	}
-	if err := v.writeText(request("GET", bigPath)); err != nil {
-		return err
-	}
-	if _, err := v.in.Peek(1); err != nil {
-		return fmt.Errorf("GET %s: expected a response: %w", bigPath, contract.DescribeError(err))
-	}
-	return b.endDuring(func() error {
-		a, err := v.readResponse("GET")
-		if err != nil {
-			return err
-		}
-		return a.checkFile(bigPath, b.www.files[bigPath])
-	})
+func endWhileSending(b *bench) {
+	b.www.putBig()
+	b.dial().getAll()
+	v := b.dial()
+	contract.Must(v.SetReadBuffer(64 << 10))
+	v.write(request("GET", bigPath))
+	_, err := v.in.Peek(1)
+	contract.Expect(err == nil, "GET %s: expected a response: %w", bigPath, contract.DescribeError(err))
+	b.terminate(v, bigPath)
 }
 
-// endDuring stops the server while answered reads the outstanding response, and checks both.
-func (b *bench) endDuring(answered func() error) error {
-	stopped := make(chan error, 1) // one result, from the stopping goroutine
-	go func() { stopped <- b.Stop() }()
-	err := answered()
-	if stop := <-stopped; stop != nil {
-		return errors.Join(stop, err)
-	}
-	if err != nil {
-		return fmt.Errorf("after SIGTERM: a response that was due: %w", err)
-	}
-	if exit := b.Process.Exit(); !exit.Success() {
-		return fmt.Errorf("after SIGTERM: expected exit status 0, saw %s", exit)
-	}
-	return nil
+// terminate stops the server while v reads the outstanding response, and checks both.
+func (b *bench) terminate(v *conn, path string) {
+	b.Terminate(func() { contract.During("a response that was due", func() { v.readFile(path) }) })
 }
 
 // interrupt checks that SIGINT, which a terminal sends, stops the server as SIGTERM does.
-func interrupt(b *bench) error {
-	v, err := b.dialHTTP()
-	if err == nil {
-		err = b.get(v, pagePath)
-	}
-	if err != nil {
-		return err
-	}
-	return b.Interrupt()
+func interrupt(b *bench) {
+	b.dial().get(pagePath)
+	b.Interrupt()
 }

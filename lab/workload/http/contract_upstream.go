@@ -1,11 +1,12 @@
 package http
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
+
+	"weir/lab/contract"
 )
 
 const (
@@ -27,11 +28,9 @@ type upstream struct {
 	ended    chan struct{} // closed by the goroutine that serves
 }
 
-func startUpstream(dir string) (*upstream, error) {
+func startUpstream(dir string) *upstream {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
+	contract.Must(err)
 	u := &upstream{addr: l.Addr().String(), ended: make(chan struct{})}
 	files := http.FileServer(http.Dir(dir))
 	u.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,7 +47,7 @@ func startUpstream(dir string) (*upstream, error) {
 		defer close(u.ended)
 		u.server.Serve(l) //nolint:errcheck // until close
 	}()
-	return u, nil
+	return u
 }
 
 func (u *upstream) close() error {
@@ -58,32 +57,19 @@ func (u *upstream) close() error {
 
 // viaUpstream checks that a proxy asks the upstream for each request, on connections that it keeps,
 // and names the client.
-func viaUpstream(b *bench) error {
-	v, err := b.dialHTTP()
-	if err != nil {
-		return err
-	}
+func viaUpstream(b *bench) {
+	v := b.dial()
 	const requests = 50
 	seen := map[string]bool{}
 	for range requests {
-		a, err := v.do("GET", textPath)
-		if err == nil {
-			err = a.checkFile(textPath, b.www.files[textPath])
-		}
-		if err != nil {
-			return err
-		}
+		a := v.do("GET", textPath)
+		a.checkFile(textPath, b.www.files[textPath])
 		number := a.Header.Get(numberField)
-		if number == "" || seen[number] {
-			return fmt.Errorf("expected each response from the upstream, saw its response %q again", number)
-		}
+		contract.Expect(number != "" && !seen[number], "expected each response from the upstream, saw its response %q again", number)
 		seen[number] = true
-		if client := a.Header.Get(clientField); client != b.Params.Host {
-			return fmt.Errorf("expected X-Forwarded-For with the client's address %s at the upstream, saw %q", b.Params.Host, client)
-		}
+		client := a.Header.Get(clientField)
+		contract.Expect(client == b.Params.Host, "expected X-Forwarded-For with the client's address %s at the upstream, saw %q", b.Params.Host, client)
 	}
-	if n := b.upstream.opened.Load(); n > maxUpstreamConns {
-		return fmt.Errorf("expected at most %d connections to the upstream for %d requests, saw %d", maxUpstreamConns, requests, n)
-	}
-	return nil
+	n := b.upstream.opened.Load()
+	contract.Expect(n <= maxUpstreamConns, "expected at most %d connections to the upstream for %d requests, saw %d", maxUpstreamConns, requests, n)
 }

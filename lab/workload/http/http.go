@@ -27,6 +27,8 @@ const (
 	Page  = "page"  // one small page
 	Files = "files" // a file of 4 KB
 	Proxy = "proxy" // requests for the files of an upstream behind the subject
+	// requests as the load describes them, for whatever the subject serves
+	Requests = "requests"
 )
 
 // Workload is one of the workloads of requests.
@@ -43,10 +45,13 @@ func (Workload) Report() report.Kind { return Report{} }
 // Contract implements workload.Workload.
 func (Workload) Contract() contract.Kind { return Contract }
 
-// Open implements workload.Workload. It makes the folder that subjects serve, a certificate if a
+// Open implements workload.Workload. For files of the lab it makes the folder that subjects serve, a certificate if a
 // load needs one, and starts the upstream behind proxies.
 func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
 	v := &session{Servers: workload.Servers{Site: s}}
+	if s.Workload == Requests {
+		return v, nil
+	}
 	var err error
 	if v.www, err = makeWWW(s.Dir); err != nil {
 		return nil, err
@@ -83,8 +88,8 @@ func (v *session) Start(ctx context.Context, s *subject.Subject, l workload.Load
 	return r, err
 }
 
-// Args implements workload.Session. Responses are compared with the file that is served, unless the
-// subject runs elsewhere and serves its own files.
+// Args implements workload.Session. Responses are compared with the lab's file, unless the subject
+// serves its own.
 func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []string {
 	of := l.(*Load)
 	args := []string{"http", "--steer", "--connections", strconv.Itoa(c.Connections)}
@@ -100,7 +105,7 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 	if of.Gzip {
 		args = append(args, "--accept-encoding", "gzip")
 	}
-	if !to.Elsewhere {
+	if !to.Elsewhere && v.www != "" {
 		args = append(args, "--expect", filepath.Join(v.www, filepath.FromSlash(of.Path)))
 	}
 	if of.TLS {

@@ -13,10 +13,6 @@ import (
 // "limit" means that all connections were in use where each request needs its own.
 var overloadErrors = []string{"connect", "timeout", "reset", "closed", "limit"}
 
-// minInFlightShare is the least average share of a closed loop's connections that wait for the
-// subject; the others wait for the generator.
-const minInFlightShare = 0.9
-
 // Failures implements workload.Session. A wrong response is wrong under every load. Any other error
 // counts as not keeping up in a closed loop, which offers no more than is answered.
 func (*session) Failures(t *result.Trial, ev workload.Evidence) (wrong, slow workload.Findings) {
@@ -34,18 +30,8 @@ func (*session) Failures(t *result.Trial, ev workload.Evidence) (wrong, slow wor
 func (*session) Rejections(t *result.Trial, ev workload.Evidence, _ bool) (why workload.Findings) {
 	why.Add(generatorSaturated(t, ev), result.GeneratorGaveOut+": it used or waited for %.0f %% of a core, and the subject had CPU to spare", workload.LoadPercent(t))
 	why = append(why, workload.BoundClosedLoop(t, ev)...)
-	why.Add(t.Pattern == result.Closed && inFlightShare(t) < minInFlightShare, result.GeneratorGaveOut+": requests were with the subject for %.0f %% of the time of the connections (Little's law)", 100*inFlightShare(t))
+	why.Add(t.Pattern == result.Closed && workload.InFlightShare(t) < workload.MinInFlightShare, result.GeneratorGaveOut+": requests were with the subject for %.0f %% of the time of the connections (Little's law)", 100*workload.InFlightShare(t))
 	return why
-}
-
-// inFlightShare returns the average share of a closed loop's connections whose request is at the
-// subject: the rate times the mean latency, divided by the connections (Little 1961). It is 1 where
-// the mean latency is not known.
-func inFlightShare(t *result.Trial) float64 {
-	if t.Connections == 0 || t.HTTP == nil || t.HTTP.LatencyMeanUS <= 0 {
-		return 1
-	}
-	return min(1, t.Rate()*t.HTTP.LatencyMeanUS/1e6/float64(t.Connections))
 }
 
 // generatorSaturated reports whether fewer answers arrived than requests were due because the

@@ -3,6 +3,7 @@ package http
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ type Load struct {
 	workload.Common
 	// arrival pattern of requests with a rate: staggered, together or poisson; empty: staggered
 	Arrivals string `toml:"pattern"`
-	// path of the request; empty: "/page.html" or "/4k.html" by the workload
+	// path of the request; empty: "/page.html", "/4k.html" or "/" by the workload
 	Path        string `toml:"path"`
 	NoKeepAlive bool   `toml:"no_keep_alive"` // one connection per request
 	// closed loop only: also report the time that so many requests take, and its lower bound; the
@@ -37,8 +38,14 @@ type Load struct {
 // maxRequests bounds Load.Requests.
 const maxRequests = 1_000_000_000
 
+// requestTarget matches the path and the query of a request, filePath the path of a file.
+var (
+	requestTarget = regexp.MustCompile(`^/[!$-;=?-Z_a-z~]*$`)
+	filePath      = regexp.MustCompile(`^/[^ ?#%\\]*$`)
+)
+
 // defaultPaths are the paths of requests by workload.
-var defaultPaths = map[string]string{Page: "/" + pageFile, Files: "/" + textFile, Proxy: "/" + textFile}
+var defaultPaths = map[string]string{Page: "/" + pageFile, Files: "/" + textFile, Proxy: "/" + textFile, Requests: "/"}
 
 // Clone implements workload.Load.
 func (l *Load) Clone() workload.Load { c := *l; return &c }
@@ -53,7 +60,9 @@ func (l *Load) Check(in workload.Context) string {
 	switch {
 	case l.CheckConnections() != "":
 		return l.CheckConnections()
-	case !strings.HasPrefix(l.Path, "/") || strings.ContainsAny(l.Path, " ?#%\\") || strings.Contains(l.Path, ".."):
+	case in.Workload == Requests && !requestTarget.MatchString(l.Path):
+		return fmt.Sprintf("the path %q is not the target of a request: write for example /hello?name=me", l.Path)
+	case in.Workload != Requests && !filePath.MatchString(l.Path) || strings.Contains(l.Path, ".."):
 		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
 	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= streamload.MaxRate):
 		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, streamload.MaxRate/most, most)

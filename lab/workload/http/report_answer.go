@@ -60,14 +60,14 @@ func (d digest) requestPairs(g *report.Group) []string {
 
 // flooredSentence says that a load could not rank servers.
 func (d digest) flooredSentence(g *report.Group) string {
-	l := d.LoadOf(g.Load)
+	q := d.LoadOf(g.Load).Requests
 	low, high := g.Rates()
-	s := fmt.Sprintf("The load \"%s\" cannot rank servers: its sleeps allow %s requests/s", g.Load, format.Short(l.Requests.Ceiling(g.Connections)))
-	if floor := l.Requests.Floor(g.Connections); floor > 0 {
-		s += fmt.Sprintf(" (%s in %s s)", format.Count(l.Requests.Count), format.Short(floor.Seconds()))
+	s := fmt.Sprintf("The load \"%s\" cannot rank servers: its sleeps allow %s requests/s", g.Load, format.Short(q.Ceiling(g.Connections)))
+	if floor := q.Floor(g.Connections); floor > 0 {
+		s += fmt.Sprintf(" (%s in %s s)", format.Count(q.Count), format.Short(floor.Seconds()))
 	}
 	s += fmt.Sprintf(" with any server; all reached %s", fromTo(low, high))
-	if isPublished(l, g.Connections) {
+	if d.isPublished(g) {
 		s += " here, and " + publishedRates
 	}
 	return s + "."

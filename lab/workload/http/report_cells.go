@@ -1,8 +1,6 @@
 package http
 
 import (
-	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,16 +28,10 @@ func (d digest) attempted(g *report.Group) float64 {
 // without returns the group that differs from g only in one setting of its load, which unset
 // clears; nil if there is none.
 func (d digest) without(g *report.Group, unset func(*result.Requests)) *report.Group {
-	want := d.LoadOf(g.Load)
-	unset(&want.Requests)
-	for _, other := range d.Groups {
-		l := d.LoadOf(other.Load)
-		want.Name = l.Name
-		if l == want && other != g && other.Connections == g.Connections && other.Pattern == g.Pattern {
-			return other
-		}
-	}
-	return nil
+	return d.Sibling(g, func(own, other result.Load) bool {
+		unset(&own.Requests)
+		return own == other
+	})
 }
 
 // answered returns the share of the due requests that were answered in the windows of a subject's
@@ -57,17 +49,13 @@ func answered(c *report.Cell) float64 {
 // errorKinds formats the errors of all accepted trials by kind, including the warm-ups: "timeout
 // 12, reset 3".
 func errorKinds(c *report.Cell) string {
-	kinds := map[string]int64{}
+	var kinds format.Tally
 	for _, t := range c.Trials {
 		for k, n := range requestsOf(t).Errors {
-			kinds[k] += n
+			kinds.Add(k, n)
 		}
 	}
-	words := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b)) })
-	for i, k := range words {
-		words[i] = k + " " + format.Count(kinds[k])
-	}
-	return strings.Join(words, ", ")
+	return strings.Join(kinds.ByCount().Phrases("%s %s"), ", ")
 }
 
 // failedShare returns the share of failed requests.

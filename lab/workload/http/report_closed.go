@@ -1,13 +1,10 @@
 package http
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"weir/lab/report"
 	"weir/lab/report/figure"
@@ -23,14 +20,8 @@ func (d digest) closedSection() report.Section {
 	s := report.Section{ID: "closed", Title: "Requests per second in a closed loop, and the limit of the load",
 		How: "A connection sends its next request when it has the response, so the server and its waits set the rate. If requests sleep, the sleeps set a ceiling. The ceiling is computed, and so is the time for a number of requests. " + d.Correction(result.MetricRate)}
 	for _, g := range d.ClosedLoops() {
-		s.Blocks = append(s.Blocks, report.Block{Head: format.Upper(d.Caption(g))}, report.Paragraph("%s", d.ceilingSentence(g)))
-		if f := d.loopFigure(g); f != nil {
-			s.Blocks = append(s.Blocks, report.Block{Figures: []*figure.Figure{f}})
-		}
-		s.Blocks = append(s.Blocks, report.Block{Table: d.loopTable(g)})
-		if bound := d.GeneratorBound(g); len(bound) > 0 {
-			s.Blocks = append(s.Blocks, report.Paragraph("The load generator reached its limit with %s, and the server did not: the rate of the server is at least the stated one.", format.List(bound)))
-		}
+		s.Blocks = append(s.Blocks, report.Block{Head: format.Upper(d.Caption(g))}, report.Block{Text: d.ceilingSentence(g)},
+			report.Figures(d.loopFigure(g)), report.Block{Table: d.loopTable(g)}, d.GeneratorBound(g))
 	}
 	return s
 }
@@ -44,9 +35,9 @@ func (d digest) floored(g *report.Group) bool {
 // ceilingSentence states the ceiling of a closed loop, the rates, and whether the load can rank
 // servers.
 func (d digest) ceilingSentence(g *report.Group) string {
-	l := d.LoadOf(g.Load)
+	q := d.LoadOf(g.Load).Requests
 	low, high := g.Rates()
-	ceiling := l.Requests.Ceiling(g.Connections)
+	ceiling := q.Ceiling(g.Connections)
 	came := fmt.Sprintf("The servers reached %s requests/s", fromTo(low, high))
 	switch {
 	case math.IsNaN(low):
@@ -54,12 +45,12 @@ func (d digest) ceilingSentence(g *report.Group) string {
 	case math.IsInf(ceiling, 1):
 		return came + "; this load has no ceiling."
 	}
-	s := fmt.Sprintf("One request in %d sleeps %s ms: over %s the sleeps allow at most %s requests/s with any server.", l.Requests.SleepEvery, format.Count(l.Requests.SleepMS), format.Connections(g.Connections), format.Short(ceiling))
-	if floor := l.Requests.Floor(g.Connections); floor > 0 {
-		s += fmt.Sprintf(" %s requests take at least %s s.", format.Count(l.Requests.Count), format.Short(floor.Seconds()))
+	s := fmt.Sprintf("One request in %d sleeps %s ms: over %s the sleeps allow at most %s requests/s with any server.", q.SleepEvery, format.Count(q.SleepMS), format.Connections(g.Connections), format.Short(ceiling))
+	if floor := q.Floor(g.Connections); floor > 0 {
+		s += fmt.Sprintf(" %s requests take at least %s s.", format.Count(q.Count), format.Short(floor.Seconds()))
 	}
-	s += fmt.Sprintf(" %s, %s of that", came, fromToPercent(low/ceiling, high/ceiling))
-	if isPublished(l, g.Connections) {
+	s += fmt.Sprintf(" %s, %s %% of that", came, spread(format.Fixed(100*low/ceiling, 1), format.Fixed(100*high/ceiling, 1)))
+	if d.isPublished(g) {
 		s += "; the published servers reached " + publishedRates
 	}
 	if d.floored(g) {
@@ -68,97 +59,86 @@ func (d digest) ceilingSentence(g *report.Group) string {
 	return s + ": this load can rank the servers." + d.rateVerdicts(g)
 }
 
+// fromTo is a range of rates, or one rate if both ends are written alike.
 func fromTo(low, high float64) string {
-	if a, b := format.Rate(low), format.Rate(high); a != b {
-		return a + " to " + b
-	}
-	return format.Rate(low)
+	return spread(format.Rate(low), format.Rate(high))
 }
 
-func fromToPercent(low, high float64) string {
-	if a, b := format.Fixed(100*low, 1), format.Fixed(100*high, 1); a != b {
-		return a + " to " + b + " %"
+func spread(low, high string) string {
+	if low == high {
+		return low
 	}
-	return format.Percent(low)
+	return low + " to " + high
 }
 
 // rateVerdicts counts the verdicts on the rates of a group.
 func (d digest) rateVerdicts(g *report.Group) string {
-	said := map[string]int{}
-	for _, v := range d.Family(result.MetricRate, g) {
-		said[v.Verdict]++
+	var said format.Tally
+	pairs := d.Family(result.MetricRate, g)
+	for _, v := range pairs {
+		said.Add(v.Verdict, 1)
 	}
-	if len(said) == 0 {
+	if len(pairs) == 0 {
 		return ""
 	}
-	var words []string
-	for _, verdict := range slices.Sorted(maps.Keys(said)) {
-		words = append(words, fmt.Sprintf("%s in %d", verdict, said[verdict]))
-	}
-	return fmt.Sprintf(" Of %s compared by requests/s: %s.", format.Plural(len(d.Family(result.MetricRate, g)), "pair", "pairs"), strings.Join(words, ", "))
+	slices.Sort(said.Words)
+	return fmt.Sprintf(" Of %s compared by requests/s: %s.", format.Plural(len(pairs), "pair", "pairs"), strings.Join(said.Phrases("%s in %s"), ", "))
 }
 
 func (d digest) loopTable(g *report.Group) *report.Table {
-	l := d.LoadOf(g.Load)
-	t := &report.Table{Caption: format.Upper(d.Caption(g)) + ": requests/s, fastest first", Align: "lrrrrlrrrrrrl",
-		Head: []string{"Subject", "Requests/s", "Of the ceiling", "95 % interval of the mean", "Ratio to the fastest (corrected interval)", "Verdict on the ratio", "Seconds for " + format.Count(l.Requests.Count), "Floor, s", "Published requests/s", "Published, s", "p50, ms", "p99, ms", "Errors"}}
-	cells := g.ByRate()
-	for i, c := range cells {
-		of, verdict := "1", "highest mean"
-		if i > 0 {
-			of, verdict = d.VersusFastest(g, c, cells[0])
-		}
-		row := []string{c.Subject, format.Rate(c.Rate().Mean), format.Absent, c.Rate().RateInterval(), of, verdict, format.Absent, format.Absent, format.Absent, format.Absent,
-			format.Sig(c.Millis(report.P50)), format.Sig(c.Millis(report.P99)), cmp.Or(errorKinds(c), format.Absent)}
-		if ceiling := l.Requests.Ceiling(g.Connections); !math.IsInf(ceiling, 1) {
-			row[2] = format.Percent(c.Rate().Mean / ceiling)
-		}
-		if l.Requests.Count > 0 {
-			row[6], row[7] = format.Fixed(float64(l.Requests.Count)/c.Rate().Mean, 2), format.Fixed(l.Requests.Floor(g.Connections).Seconds(), 2)
-		}
-		if was, ok := publishedWeb[c.Subject]; ok && isPublished(l, g.Connections) {
-			row[8], row[9] = format.Fixed(was.rate, 2), format.Fixed(was.took.Seconds(), 2)
-		}
-		t.Add(row...)
+	t, cells, q := d.RateTable(g), g.ByRate(), d.LoadOf(g.Load).Requests
+	column := func(at int, head string, of func(*report.Cell) string) {
+		t.InsertColumn(at, head, 'r', func(row int) string { return of(cells[row]) })
+	}
+	t.InsertColumn(len(t.Head), "Errors", 'l', func(row int) string { return errorKinds(cells[row]) })
+	if d.isPublished(g) {
+		column(5, "Published, s", func(c *report.Cell) string { return format.Fixed(publishedOf(c.Subject).seconds, 2) })
+		column(5, "Published requests/s", func(c *report.Cell) string { return format.Fixed(publishedOf(c.Subject).rate, 2) })
+	}
+	if q.Count > 0 {
+		column(5, "Floor, s", func(*report.Cell) string { return format.Fixed(q.Floor(g.Connections).Seconds(), 2) })
+		column(5, "Seconds for "+format.Count(q.Count), func(c *report.Cell) string { return format.Fixed(float64(q.Count)/c.Rate().Mean, 2) })
+	}
+	if ceiling := q.Ceiling(g.Connections); !math.IsInf(ceiling, 1) {
+		column(2, "Of the ceiling", func(c *report.Cell) string { return format.Percent(c.Rate().Mean / ceiling) })
 	}
 	return t.Trim()
 }
 
 // loopFigure shows the rates of a group, with a line at the ceiling if it is near.
 func (d digest) loopFigure(g *report.Group) *figure.Figure {
-	l := d.LoadOf(g.Load)
 	c := figure.Rows{Name: "requests-" + d.Tag(g), Title: "Requests/s: " + d.Caption(g), Desc: "One row for each subject, with its 95 % interval.", X: figure.Axis{Label: "requests/s", Zero: true}}
 	_, high := g.Rates()
-	if ceiling := l.Requests.Ceiling(g.Connections); ceiling <= 4*high {
+	if ceiling := d.LoadOf(g.Load).Requests.Ceiling(g.Connections); ceiling <= 4*high {
 		c.Mark, c.X.Label = []float64{ceiling}, fmt.Sprintf("requests/s; the line is the ceiling, %s", format.Short(ceiling))
 	}
 	for _, x := range g.ByRate() {
 		e := x.Rate()
-		row := figure.Row{Name: x.Subject + ": " + format.Rate(e.Mean), Role: figure.Series(x.Index), Dots: []figure.Dot{{X: e.Mean, Low: e.Low, High: e.High,
-			Shape: figure.ShapeOf(x.Index), Role: figure.Series(x.Index), Hover: fmt.Sprintf("%s: %s requests/s", x.Subject, e)}}}
-		if was, ok := publishedWeb[x.Subject]; ok && isPublished(l, g.Connections) {
-			row.Name += ", published " + format.Rate(was.rate)
-			row.Dots = append(row.Dots, figure.Dot{X: was.rate, Shape: figure.Circle, Role: figure.Muted, Hollow: true, Hover: fmt.Sprintf("%s, published: %s requests/s", x.Subject, format.Short(was.rate))})
+		dot := figure.SeriesDot(x.Index, e.Mean, fmt.Sprintf("%s: %s requests/s", x.Subject, e))
+		dot.Low, dot.High = e.Low, e.High
+		row := figure.Row{Name: x.Subject + ": " + format.Rate(e.Mean), Role: figure.Series(x.Index), Dots: []figure.Dot{dot}}
+		if was := publishedOf(x.Subject).rate; was > 0 && d.isPublished(g) {
+			row.Name += ", published " + format.Rate(was)
+			row.Dots = append(row.Dots, figure.Dot{X: was, Shape: figure.Circle, Role: figure.Muted, Hollow: true, Hover: fmt.Sprintf("%s, published: %s requests/s", x.Subject, format.Short(was))})
 		}
 		c.Rows = append(c.Rows, row)
-	}
-	if len(c.Rows) == 0 {
-		return nil
 	}
 	return c.Draw()
 }
 
-// publishedRun is a result of article 001.
-type publishedRun struct {
-	rate float64
-	took time.Duration
-}
+// publishedRun is a result of article 001: requests per second, and seconds for all.
+type publishedRun struct{ rate, seconds float64 }
 
-// publishedWeb holds the two results in "Concurrency in modern programming languages: Golang", by
-// the subjects that do the same.
-var publishedWeb = map[string]publishedRun{
-	"http-go-raw": {494.86, 20208 * time.Millisecond},
-	"http-go":     {494.27, 20232 * time.Millisecond},
+// publishedOf returns the result in "Concurrency in modern programming languages: Golang" of the
+// server that does the same as a subject; NaN if there is none.
+func publishedOf(subject string) publishedRun {
+	switch subject {
+	case "http-go-raw":
+		return publishedRun{494.86, 20.208}
+	case "http-go":
+		return publishedRun{494.27, 20.232}
+	}
+	return publishedRun{math.NaN(), math.NaN()}
 }
 
 // publishedRates is the range of rates that the series of articles published for its servers.
@@ -166,8 +146,10 @@ const publishedRates = "494 to 499 in the article"
 
 // isPublished reports whether a load is that of the article: ab -c 100 -n 10000, one request in ten
 // sleeps two seconds.
-func isPublished(l result.Load, connections int) bool {
-	return l.Rate == 0 && l.Requests.NoKeepAlive && l.Requests.Count == 10_000 && connections == 100 && l.Requests.SleepMS == 2000 && l.Requests.SleepEvery == 10
+func (d digest) isPublished(g *report.Group) bool {
+	l := d.LoadOf(g.Load)
+	q := l.Requests
+	return l.Rate == 0 && q.NoKeepAlive && q.Count == 10_000 && g.Connections == 100 && q.SleepMS == 2000 && q.SleepEvery == 10
 }
 
 // publishedPipes summarizes figures 4 and 5 of paper 004, which have no numbers.

@@ -3,6 +3,7 @@ package http
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -46,17 +47,15 @@ func (d digest) sweepSection() report.Section {
 	if len(groups) == 0 {
 		return s
 	}
-	s.Blocks = append(s.Blocks, report.Paragraph("%s", d.heldSentence(groups)))
+	s.Blocks = append(s.Blocks, report.Block{Text: d.heldSentence(groups)})
 	if slices.ContainsFunc(d.Subjects, func(s result.Subject) bool { return s.Paradigm == "process network" }) {
-		s.Blocks = append(s.Blocks, report.Paragraph("%s", publishedPipes))
+		s.Blocks = append(s.Blocks, report.Block{Text: publishedPipes})
 	}
 	if len(groups) > 1 {
 		s.Blocks = append(s.Blocks, report.Block{Figures: d.sweepFigures(groups)})
 	}
 	for _, t := range d.sweepTables(groups) {
-		if len(t.Rows) > 0 {
-			s.Blocks = append(s.Blocks, report.Block{Table: t})
-		}
+		s.Blocks = append(s.Blocks, report.Block{Table: t})
 	}
 	if !slices.ContainsFunc(groups, func(g *report.Group) bool {
 		return slices.ContainsFunc(g.Cells, func(c *report.Cell) bool { return failedShare(c) > 0 })
@@ -82,13 +81,13 @@ func (d digest) sweepTables(groups []*report.Group) []*report.Table {
 func (d digest) acrossRates(groups []*report.Group, caption string, say func(*report.Cell) string) *report.Table {
 	t := &report.Table{Caption: caption, Align: "l", Head: []string{"Subject"}}
 	for _, g := range groups {
-		t.Head, t.Align = append(t.Head, format.Short(d.attempted(g))+"/s"), t.Align+"r"
+		t.AddColumn(format.Short(d.attempted(g))+"/s", 'r')
 	}
 	for _, subject := range d.Names {
 		row, says := []string{subject}, false
 		for _, g := range groups {
 			cell := format.Absent
-			if c := g.Cell(subject); c != nil && len(c.Trials) > 0 {
+			if c := g.MeasuredCell(subject); c != nil {
 				cell = cmp.Or(say(c), format.Absent)
 			}
 			row, says = append(row, cell), says || cell != format.Absent
@@ -101,19 +100,18 @@ func (d digest) acrossRates(groups []*report.Group, caption string, say func(*re
 }
 
 // highestRateHeld returns the highest rate up to which a subject answered nearly all requests (0:
-// none), and whether it failed at a higher one.
-func (d digest) highestRateHeld(groups []*report.Group, subject string) (rate float64, gaveOut bool) {
+// none), and whether it failed at a higher one. ok is false if it was not measured.
+func (d digest) highestRateHeld(groups []*report.Group, subject string) (rate float64, gaveOut, ok bool) {
 	for _, g := range groups {
-		c := g.Cell(subject)
-		if c == nil || len(c.Trials) == 0 {
-			continue
+		c := g.MeasuredCell(subject)
+		if c != nil && !(answered(c) >= nearlyAll) {
+			return rate, true, true
 		}
-		if !(answered(c) >= nearlyAll) {
-			return rate, true
+		if c != nil {
+			rate, ok = d.attempted(g), true
 		}
-		rate = d.attempted(g)
 	}
-	return rate, false
+	return rate, false, ok
 }
 
 // heldSentence states the rate up to which each subject kept up.
@@ -121,32 +119,31 @@ func (d digest) heldSentence(groups []*report.Group) string {
 	gave, rest := map[float64][]string{}, map[float64][]string{}
 	all := 0
 	for _, subject := range d.Names {
-		if !slices.ContainsFunc(groups, func(g *report.Group) bool { c := g.Cell(subject); return c != nil && len(c.Trials) > 0 }) {
+		switch rate, gaveOut, ok := d.highestRateHeld(groups, subject); {
+		case !ok:
 			continue
+		case gaveOut:
+			gave[rate] = append(gave[rate], subject)
+		default:
+			rest[rate] = append(rest[rate], subject)
 		}
 		all++
-		into := rest
-		rate, gaveOut := d.highestRateHeld(groups, subject)
-		if gaveOut {
-			into = gave
-		}
-		into[rate] = append(into[rate], subject)
 	}
 	if all == 0 {
 		return "No trial at these rates was accepted."
 	}
 	var said []string
-	for _, rate := range sortedKeys(gave) {
+	for _, rate := range slices.Sorted(maps.Keys(gave)) {
 		what := "not even at the lowest rate"
 		if rate > 0 {
 			what = "up to " + format.Short(rate) + "/s"
 		}
 		said = append(said, "by "+someOf(gave[rate], all)+" "+what)
 	}
-	for _, rate := range sortedKeys(rest) {
+	for _, rate := range slices.Sorted(maps.Keys(rest)) {
 		said = append(said, "by "+someOf(rest[rate], all)+" up to "+format.Short(rate)+"/s, the highest rate tried")
 	}
-	return fmt.Sprintf("%s of the requests were answered %s.", percentWhole(nearlyAll), strings.Join(said, "; "))
+	return fmt.Sprintf("%s %% of the requests were answered %s.", format.Short(100*nearlyAll), strings.Join(said, "; "))
 }
 
 // someOf lists up to three of all servers by name.
@@ -160,56 +157,27 @@ func someOf(names []string, all int) string {
 	return format.List(names)
 }
 
-func sortedKeys(m map[float64][]string) []float64 {
-	var keys []float64
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func percentWhole(v float64) string { return format.Short(100*v) + " %" }
-
 func (d digest) sweepFigures(groups []*report.Group) []*figure.Figure {
 	var rates []float64
+	all := figure.Curve{Name: "all answered", Quiet: true}
 	for _, g := range groups {
-		rates = append(rates, d.attempted(g))
+		r := d.attempted(g)
+		rates, all.Points = append(rates, r), append(all.Points, figure.XY{X: r, Y: r})
 	}
-	x := figure.Axis{Label: "attempted requests/s", Log: true, At: rates}
+	draw := func(name, title string, y figure.Axis, of func(*report.Cell) report.Estimate, curves ...figure.Curve) *figure.Figure {
+		return figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: figure.Axis{Label: "attempted requests/s", Log: true, At: rates}, Y: y,
+			Curves: append(curves, d.Curves(func(g *report.Group, c *report.Cell) (figure.XY, bool) {
+				e, at := of(c), d.attempted(g)
+				return figure.XY{X: at, Y: e.Mean, Hover: fmt.Sprintf("%s, %s attempted/s: %s, %s answered", c.Subject, format.Short(at), e, format.Percent(answered(c)))}, slices.Contains(groups, g)
+			})...)}.Draw()
+	}
 	single := func(v float64) report.Estimate {
 		return report.Estimate{Mean: v, Low: math.NaN(), High: math.NaN(), N: 1}
 	}
-	figures := []*figure.Figure{
-		d.overRates(groups, "attempted", "Successful against attempted requests", x, figure.Axis{Label: "successful requests/s", Log: true}, (*report.Cell).Rate, rates),
-		d.overRates(groups, "attempted-errors", "Failed requests", x, figure.Axis{Label: "% of the attempted", Zero: true}, func(c *report.Cell) report.Estimate { return single(100 * failedShare(c)) }, nil),
-		d.overRates(groups, "attempted-p99", "99th percentile of the time to the answer", x, figure.Axis{Label: "p99, ms", Log: true}, func(c *report.Cell) report.Estimate { return single(c.Millis(report.P99)) }, nil),
-		d.overRates(groups, "attempted-cpu", "CPU per answered request", x, figure.Axis{Label: "CPU, µs per request", Zero: true}, func(c *report.Cell) report.Estimate { return c.PerMessage }, nil),
+	return []*figure.Figure{
+		draw("attempted", "Successful against attempted requests", figure.Axis{Label: "successful requests/s", Log: true}, (*report.Cell).Rate, all),
+		draw("attempted-errors", "Failed requests", figure.Axis{Label: "% of the attempted", Zero: true}, func(c *report.Cell) report.Estimate { return single(100 * failedShare(c)) }),
+		draw("attempted-p99", "99th percentile of the time to the answer", figure.Axis{Label: "p99, ms", Log: true}, func(c *report.Cell) report.Estimate { return single(c.Millis(report.P99)) }),
+		draw("attempted-cpu", "CPU per answered request", figure.Axis{Label: "CPU, µs per request", Zero: true}, func(c *report.Cell) report.Estimate { return c.PerMessage }),
 	}
-	return figures
-}
-
-// overRates draws a figure of every subject against the attempted rate, with a dashed diagonal if
-// one is given.
-func (d digest) overRates(groups []*report.Group, name, title string, x, y figure.Axis, of func(*report.Cell) report.Estimate, diagonal []float64) *figure.Figure {
-	c := figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: x, Y: y}
-	if len(diagonal) > 0 {
-		all := figure.Curve{Name: "all answered", Quiet: true}
-		for _, r := range diagonal {
-			all.Points = append(all.Points, figure.XY{X: r, Y: r})
-		}
-		c.Curves = append(c.Curves, all)
-	}
-	for i, subject := range d.Names {
-		curve := figure.Curve{Name: subject, Style: i}
-		for _, g := range groups {
-			if x := g.Cell(subject); x != nil && len(x.Trials) > 0 {
-				e := of(x)
-				curve.Points = append(curve.Points, figure.XY{X: d.attempted(g), Y: e.Mean,
-					Hover: fmt.Sprintf("%s, %s attempted/s: %s, %s answered", subject, format.Short(d.attempted(g)), e, format.Percent(answered(x)))})
-			}
-		}
-		c.Curves = append(c.Curves, curve)
-	}
-	return c.Draw()
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	gonum "gonum.org/v1/gonum/stat"
-
 	"weir/lab/report"
 	"weir/lab/report/figure"
 	"weir/lab/report/format"
@@ -16,38 +14,16 @@ import (
 // separate cells, so a difference is taken per round and includes drift within the round.
 const variantsHow = "Loads that differ only in this setting are not interleaved trial by trial. Differences are taken between the blocks of a round, and their intervals include the drift in between."
 
-// extraCost returns the difference in CPU per request between the cells c and base, in us, paired
-// by round.
+// extraCost returns the difference in CPU per request between two cells, in us, paired by round.
 func extraCost(c, base *report.Cell) report.Estimate {
-	cost := func(t *result.Trial) float64 { return t.CPUUSPerMessage }
-	a, b := byBlock(c.Trials, cost), byBlock(base.Trials, cost)
-	var differences []float64
-	for block, v := range a {
-		if w, ok := b[block]; ok {
-			differences = append(differences, v-w)
-		}
-	}
-	slices.Sort(differences) // rounding depends on the order of the sum, and a map has none
-	return report.StudentOf(differences)
-}
-
-func byBlock(trials []*result.Trial, of func(*result.Trial) float64) map[int]float64 {
-	values := map[int][]float64{}
-	for _, t := range trials {
-		values[t.Block] = append(values[t.Block], of(t))
-	}
-	means := map[int]float64{}
-	for block, v := range values {
-		means[block] = gonum.Mean(v, nil)
-	}
-	return means
+	return report.Difference(c.Trials, base.Trials, func(t *result.Trial) float64 { return t.CPUUSPerMessage })
 }
 
 // filtersSection shows the cost of pass-through components.
 func (d digest) filtersSection() report.Section {
 	s := report.Section{ID: "filters", Title: "The cost of a pass-through component", How: variantsHow}
 	if t := d.filtersTable(); len(t.Rows) > 0 {
-		s.Blocks = []report.Block{{Figures: []*figure.Figure{d.filtersFigure()}}, {Table: t}}
+		s.Blocks = []report.Block{report.Figures(d.filtersFigure()), {Table: t}}
 	}
 	return s
 }
@@ -68,7 +44,7 @@ func (d digest) filtered(subject string) []variant {
 		if n == 0 || base == nil {
 			continue
 		}
-		if with, none := g.Cell(subject), base.Cell(subject); with != nil && none != nil && len(with.Trials) > 0 && len(none.Trials) > 0 {
+		if with, none := g.MeasuredCell(subject), base.MeasuredCell(subject); with != nil && none != nil {
 			out = append(out, variant{n, with, none})
 		}
 	}
@@ -81,9 +57,7 @@ func (d digest) filtersTable() *report.Table {
 	for _, subject := range d.Names {
 		for i, v := range d.filtered(subject) {
 			if i == 0 {
-				if len(t.Rows) > 0 {
-					t.Groups = append(t.Groups, len(t.Rows))
-				}
+				t.StartGroup()
 				t.Add(subject, "0", v.none.PerMessage.String(), format.Absent, format.Absent)
 			}
 			more, n := extraCost(v.with, v.none), float64(v.n)
@@ -101,7 +75,7 @@ func (d digest) filtersFigure() *figure.Figure {
 		if x := float64(n); !slices.Contains(c.X.At, x) {
 			c.X.At = append(c.X.At, x)
 		}
-		return figure.XY{X: float64(n), Y: e.Mean, Low: e.Low, High: e.High, Hover: fmt.Sprintf("%s with %d: %s µs", c.Title, n, e)}
+		return e.Point(float64(n), fmt.Sprintf("%s with %d: %s µs", c.Title, n, e))
 	}
 	for i, subject := range d.Names {
 		curve := figure.Curve{Name: subject, Style: i}
@@ -138,10 +112,7 @@ func (d digest) gzipTables() (tables []*report.Table) {
 func (d digest) gzipTable(g *report.Group) *report.Table {
 	base := d.without(g, func(q *result.Requests) { q.Gzip = false })
 	t := &report.Table{Caption: "Compressed: " + d.Caption(g), Align: "lrrrrrr", Head: []string{"Subject", "CPU, µs per request", "More than without, µs", "Bytes per response", "Answered", "p50, ms", "p99, ms"}}
-	for _, c := range g.Cells {
-		if len(c.Trials) == 0 {
-			continue
-		}
+	for _, c := range g.Measured() {
 		more := format.Absent
 		if base != nil && base.Cell(c.Subject) != nil {
 			more = extraCost(c, base.Cell(c.Subject)).String()

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"weir/lab/contract"
-	"weir/lab/internal/network"
 	"weir/wire"
 )
 
@@ -30,9 +28,9 @@ var Contract = contract.Kind{
 
 var checks = []contract.Check{
 	{Name: "ping", Shares: true, Run: answersPings},
-	{Name: "echo", Shares: true, Run: stackEchoes},
-	{Name: "discard", Shares: true, Run: stackDiscards},
-	{Name: "source", Shares: true, Run: stackSends},
+	{Name: "echo", Shares: true, Run: echoes},
+	{Name: "discard", Shares: true, Run: discards},
+	{Name: "source", Shares: true, Run: source},
 	{Name: "100 clients", Shares: true, Run: hundredClients},
 	{Name: "SIGUSR1", Shares: true, Run: reportsGC},
 	{Name: "SIGTERM while busy", Full: true, Run: endsWhileBusy},
@@ -45,19 +43,6 @@ const (
 	discardPort = 9
 	sourcePort  = 19
 )
-
-// dialService connects to a service of the stack from the kernel on the other side.
-func dialService(b *contract.Bench, port int) (c *net.TCPConn, err error) {
-	err = network.In(b.Network.Peer, func() error {
-		made, err := net.DialTimeout("tcp", net.JoinHostPort(b.Params.Host, strconv.Itoa(port)), b.Timeout)
-		if err == nil {
-			c = made.(*net.TCPConn)
-			err = c.SetDeadline(time.Now().Add(b.Timeout))
-		}
-		return err
-	})
-	return c, err
-}
 
 // pingKind is how pings are sent over a version of IP.
 type pingKind struct {
@@ -72,32 +57,27 @@ var (
 
 // answersPings checks that the stack itself answers echo requests with their data (RFC 1122,
 // section 3.2.2.6; RFC 4443, section 4.2).
-func answersPings(b *contract.Bench) error {
+func answersPings(b *contract.Bench) {
 	kind := ping4
 	if b.Subject.HasIPv6() {
 		kind = ping6
 	}
-	return network.In(b.Network.Peer, func() error {
+	b.OnPeer(func() {
 		c, err := net.ListenPacket(kind.network, kind.any)
-		if err != nil {
-			return err
-		}
+		contract.Must(err)
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(b.Timeout)); err != nil {
-			return err
-		}
+		contract.Must(c.SetDeadline(time.Now().Add(b.Timeout)))
 		for n, size := range []int{0, 56, 1452, 1472, 3000} {
-			if err := kind.ping(c, b.Params.Host, uint16(n), size); err != nil {
-				return fmt.Errorf("an echo request with %d bytes: %w", size, err)
-			}
+			contract.During(fmt.Sprintf("an echo request with %d bytes", size), func() {
+				kind.ping(c, b.Params.Host, uint16(n), size)
+			})
 		}
-		return nil
 	})
 }
 
 // ping sends one echo request and waits for its reply. The kernel makes the checksum for IPv6,
 // which covers the addresses.
-func (k pingKind) ping(c net.PacketConn, host string, number uint16, size int) error {
+func (k pingKind) ping(c net.PacketConn, host string, number uint16, size int) {
 	const id = 0x7765
 	message := make([]byte, 8+size)
 	message[0] = k.request
@@ -107,152 +87,102 @@ func (k pingKind) ping(c net.PacketConn, host string, number uint16, size int) e
 		message[8+i] = byte(i)
 	}
 	binary.BigEndian.PutUint16(message[2:], wire.Sum{}.Add(message).Checksum())
-	if _, err := c.WriteTo(message, &net.IPAddr{IP: net.ParseIP(host)}); err != nil {
-		return err
-	}
+	_, err := c.WriteTo(message, &net.IPAddr{IP: net.ParseIP(host)})
+	contract.Must(err)
 	for answer := make([]byte, 65536); ; {
 		n, from, err := c.ReadFrom(answer)
-		switch {
-		case err != nil:
-			return fmt.Errorf("expected a reply: %w", err)
-		case n < 8 || answer[0] != k.reply || from.String() != host || !bytes.Equal(answer[4:8], message[4:8]):
-		case !bytes.Equal(answer[8:n], message[8:]):
-			return fmt.Errorf("expected its %d bytes echoed, saw %d different ones", size, n-8)
-		default:
-			return nil
+		contract.Expect(err == nil, "expected a reply: %w", err)
+		if n < 8 || answer[0] != k.reply || from.String() != host || !bytes.Equal(answer[4:8], message[4:8]) {
+			continue
 		}
+		contract.Expect(bytes.Equal(answer[8:n], message[8:]), "expected its %d bytes echoed, saw %d different ones", size, n-8)
+		return
 	}
 }
 
-// stackEchoes checks that all bytes that a client sends are echoed in order, single bytes at once.
-// After the client's FIN comes the stack's.
-func stackEchoes(b *contract.Bench) error {
-	c, err := dialService(b, echoPort)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+// echoes checks that all bytes that a client sends are echoed in order, single bytes at once. After
+// the client's FIN comes the stack's.
+func echoes(b *contract.Bench) {
+	c := b.DialPort(echoPort)
 	var one [1]byte
 	for n := range byte(10) {
-		if _, err := c.Write([]byte{n}); err != nil {
-			return err
-		}
-		if _, err := io.ReadFull(c, one[:]); err != nil || one[0] != n {
-			return fmt.Errorf("expected the byte %d back, saw %d, %v", n, one[0], err)
-		}
+		_, err := c.Write([]byte{n})
+		contract.Must(err)
+		_, err = io.ReadFull(c, one[:])
+		contract.Expect(err == nil && one[0] == n, "expected the byte %d back, saw %d, %v", n, one[0], err)
 	}
 	sent := make([]byte, 1<<20)
 	for i := range sent {
 		sent[i] = byte(i * 7 >> 3)
 	}
-	failed := make(chan error, 1) // one result, from the goroutine below
-	go func() {
-		_, err := c.Write(sent)
-		failed <- errors.Join(err, c.CloseWrite())
-	}()
-	got, err := io.ReadAll(c)
-	if err := errors.Join(err, <-failed); err != nil {
-		return err
-	}
-	if !bytes.Equal(got, sent) {
-		return fmt.Errorf("expected %d bytes back as they were sent, saw %d", len(sent), len(got))
-	}
-	return nil
+	var got []byte
+	contract.InParallel(2, func(i int) {
+		var err error
+		if i == 0 {
+			got, err = io.ReadAll(c)
+		} else if _, err = c.Write(sent); err == nil {
+			err = c.CloseWrite()
+		}
+		contract.Must(err)
+	})
+	contract.Expect(bytes.Equal(got, sent), "expected %d bytes back as they were sent, saw %d", len(sent), len(got))
 }
 
 // discard sends size bytes and a FIN, and expects the stack's FIN.
-func discard(b *contract.Bench, size int) error {
-	c, err := dialService(b, discardPort)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if _, err := c.Write(make([]byte, size)); err != nil {
-		return err
-	}
-	if err := c.CloseWrite(); err != nil {
-		return err
-	}
-	if got, err := io.ReadAll(c); err != nil || len(got) > 0 {
-		return fmt.Errorf("expected only the end of the connection after %d bytes, saw %d bytes, %v", size, len(got), err)
-	}
-	return nil
+func discard(b *contract.Bench, size int) {
+	c := b.DialPort(discardPort)
+	_, err := c.Write(make([]byte, size))
+	contract.Must(errors.Join(err, c.CloseWrite()))
+	got, err := io.ReadAll(c)
+	contract.Expect(err == nil && len(got) == 0, "expected only the end of the connection after %d bytes, saw %d bytes, %v", size, len(got), err)
+	c.Close()
 }
 
-func stackDiscards(b *contract.Bench) error {
+func discards(b *contract.Bench) {
 	for _, size := range []int{0, 4096, 4 << 20} {
-		if err := discard(b, size); err != nil {
-			return err
-		}
+		discard(b, size)
 	}
-	return nil
 }
 
 // hundredClients checks a hundred concurrent clients, as in the experiment.
-func hundredClients(b *contract.Bench) error {
-	return contract.InParallel(100, func(int) error { return discard(b, 4096) })
+func hundredClients(b *contract.Bench) {
+	contract.InParallel(100, func(int) { discard(b, 4096) })
 }
 
-// stackSends checks that the service sends until the client closes the connection.
-func stackSends(b *contract.Bench) error {
-	c, err := dialService(b, sourcePort)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if n, err := io.CopyN(io.Discard, c, 8<<20); err != nil {
-		return fmt.Errorf("expected endless bytes, saw %d: %w", n, err)
-	}
-	return nil
+// source checks that the service sends until the client closes the connection.
+func source(b *contract.Bench) {
+	c := b.DialPort(sourcePort)
+	n, err := io.CopyN(io.Discard, c, 8<<20)
+	contract.Expect(err == nil, "expected endless bytes, saw %d: %w", n, err)
+	c.Close()
 }
 
 // reportsGC checks that a stack in Go answers SIGUSR1 with a line of JSON on standard output. Other
 // stacks do not receive the signal.
-func reportsGC(b *contract.Bench) error {
+func reportsGC(b *contract.Bench) {
 	if b.Subject.Language != "Go" {
-		return nil
+		return
 	}
-	if err := syscall.Kill(b.Process.PID(), syscall.SIGUSR1); err != nil {
-		return err
-	}
-	for begin := time.Now(); time.Since(begin) < b.Timeout; time.Sleep(contract.ExitNotice / 20) {
-		output, err := b.ReadOutput()
-		if err != nil {
-			return err
-		}
-		for line := range strings.Lines(string(output)) {
+	contract.Must(syscall.Kill(b.Process.PID(), syscall.SIGUSR1))
+	for begin := time.Now(); time.Since(begin) < b.Timeout; time.Sleep(contract.PollInterval) {
+		for line := range strings.Lines(string(b.ReadOutput())) {
 			var report map[string]any
-			if strings.HasSuffix(line, "}\n") && json.Unmarshal([]byte(line), &report) == nil {
-				if report["heap_bytes"] == nil || report["pauses_ns"] == nil {
-					return fmt.Errorf("expected heap_bytes and pauses_ns in the report after SIGUSR1, saw %s", line)
-				}
-				return nil
+			if !strings.HasSuffix(line, "}\n") || json.Unmarshal([]byte(line), &report) != nil {
+				continue
 			}
+			contract.Expect(report["heap_bytes"] != nil && report["pauses_ns"] != nil, "expected heap_bytes and pauses_ns in the report after SIGUSR1, saw %s", line)
+			return
 		}
 	}
-	return errors.New("expected a line of JSON on standard output after SIGUSR1, saw none")
+	contract.Failf("expected a line of JSON on standard output after SIGUSR1, saw none")
 }
 
 // endsWhileBusy checks SIGTERM while connections are open, one of which receives and one sends. The
 // stack exits with status 0 and leaves no process.
-func endsWhileBusy(b *contract.Bench) error {
-	for _, port := range []int{echoPort, discardPort, sourcePort} {
-		c, err := dialService(b, port)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		if port == sourcePort {
-			if _, err := io.CopyN(io.Discard, c, 1<<20); err != nil {
-				return err
-			}
-		}
-	}
-	if err := b.Stop(); err != nil {
-		return err
-	}
-	if exit := b.Process.Exit(); !exit.Success() {
-		return fmt.Errorf("after SIGTERM: expected exit status 0, saw %s", exit)
-	}
-	return nil
+func endsWhileBusy(b *contract.Bench) {
+	b.DialPort(echoPort)
+	b.DialPort(discardPort)
+	_, err := io.CopyN(io.Discard, b.DialPort(sourcePort), 1<<20)
+	contract.Must(err)
+	b.Terminate(nil)
 }

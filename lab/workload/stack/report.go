@@ -26,7 +26,7 @@ func (Report) Busiest(d *report.Digest) []*report.Group { return d.MostConnected
 
 // Answer compares the stacks in each operation with the fewest clients.
 func (Report) Answer(d *report.Digest) report.Answer {
-	return report.Answer{Sentences: digest{d}.answer(), Figure: digest{d}.mainFigure()}
+	return digest{d}.answer()
 }
 
 // Sections returns the sections of a report.

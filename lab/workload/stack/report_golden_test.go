@@ -12,16 +12,20 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// reporter writes reports of this kind.
-var reporter = reporttest.Reporter{
-	Write: func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
-	Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
-		report.Terminal(w, r, Report{}, colour, width)
-	},
+// golden compares the report of r with its golden files.
+func golden(t *testing.T, name string, r *result.Results) {
+	t.Helper()
+	reporttest.Reporter{
+		Write: func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
+		Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
+			report.Terminal(w, r, Report{}, colour, width)
+		},
+		Update: *update,
+	}.Golden(t, "../../report/testdata/"+name, r)
 }
 
 func TestReportOfOperations(t *testing.T) {
-	reporter.Golden(t, "../../report/testdata/stack", stackRun())
+	golden(t, "stack", stackRun())
 }
 
 func TestAnswersAreShort(t *testing.T) {

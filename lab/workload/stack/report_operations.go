@@ -110,29 +110,24 @@ func (d digest) reference() string {
 func (d digest) operationTable(load string, o result.Operation) *report.Table {
 	first, metric := mainOf(o)
 	unit, cpu := cpuOf(o)
-	t := &report.Table{Caption: format.Upper(load) + ": " + Report{}.Describe(d.LoadOf(load)), Align: "lr", Head: []string{"Subject", clientsHead(o)}}
-	column := func(head string) { t.Head, t.Align = append(t.Head, head), t.Align+"r" }
-	column(first.head)
-	column("95 % interval of the mean")
-	column("Ratio to " + shortName(d.reference()))
-	column("CPU, ratio to " + shortName(d.reference()))
+	t := &report.Table{Caption: format.Upper(load) + ": " + d.Describe(load), Align: "lr", Head: []string{"Subject", clientsHead(o)}}
+	heads := []string{first.head, "95 % interval of the mean", "Ratio to " + shortName(d.reference()), "CPU, ratio to " + shortName(d.reference())}
 	for _, f := range cpu {
-		column(f.head + ", " + unit)
+		heads = append(heads, f.head+", "+unit)
 	}
-	for _, head := range []string{"p50, µs", "p99, µs", "Lost", "Retransmitted", "Trials"} {
-		column(head)
+	for _, head := range append(heads, "p50, µs", "p99, µs", "Lost", "Retransmitted", "Trials") {
+		t.AddColumn(head, 'r')
 	}
-	for _, g := range d.Groups {
-		if g.Load != load {
-			continue
-		}
-		t.Groups = append(t.Groups, len(t.Rows))
+	for _, g := range d.Under(load) {
+		t.StartGroup()
 		for _, c := range d.inOrder(g) {
-			t.Add(d.operationRow(g, c, first, metric, cpu)...)
+			e := report.EstimateOf(c.Trials, first.of)
+			row := []string{shortName(c.Subject), format.Count(g.Connections), format.Sig(e.Mean), e.Interval(), d.besideReference(metric, g, c), d.besideReference(result.MetricCPU, g, c)}
+			for _, f := range cpu {
+				row = append(row, format.Sig(report.EstimateOf(c.Trials, f.of).Mean))
+			}
+			t.Add(append(row, positive(1000*c.Millis(report.P50)), positive(1000*c.Millis(report.P99)), lost(c), resent(c), c.Counted())...)
 		}
-	}
-	if len(t.Groups) > 0 {
-		t.Groups = t.Groups[1:]
 	}
 	return t.Trim()
 }
@@ -144,23 +139,12 @@ func (d digest) inOrder(g *report.Group) []*report.Cell {
 	return cells
 }
 
-func (d digest) operationRow(g *report.Group, c *report.Cell, first stackFigure, metric string, cpu []stackFigure) []string {
-	e := report.EstimateOf(c.Trials, first.of)
-	row := []string{shortName(c.Subject), format.Count(g.Connections), format.Sig(e.Mean), e.Interval(), d.besideReference(metric, g, c), d.besideReference(result.MetricCPU, g, c)}
-	for _, f := range cpu {
-		row = append(row, format.Sig(report.EstimateOf(c.Trials, f.of).Mean))
+// positive formats v, which is unknown if it is 0.
+func positive(v float64) string {
+	if v == 0 {
+		return format.Absent
 	}
-	if len(c.Trials) == 0 {
-		return append(row, format.Absent, format.Absent, format.Absent, format.Absent, c.Counted())
-	}
-	us := func(of func(result.Percentiles) float64) string {
-		v := report.Median(c.Trials, func(t *result.Trial) float64 { return of(t.LatencyUS) })
-		if v == 0 {
-			return format.Absent
-		}
-		return format.Sig(v)
-	}
-	return append(row, us(report.P50), us(report.P99), lost(c), resent(c), c.Counted())
+	return format.Sig(v)
 }
 
 // besideReference compares a cell with the reference's, with interval and verdict: "1.7 (1.5 to
@@ -178,54 +162,50 @@ func (d digest) besideReference(metric string, g *report.Group, c *report.Cell) 
 
 // lost counts the pings of all trials without a reply.
 func lost(c *report.Cell) string {
-	var lost, due int64
-	for _, t := range c.Trials {
-		lost, due = lost+stackOf(t).Lost, due+stackOf(t).Due
-	}
-	if due == 0 {
-		return format.Absent
-	}
-	return format.Count(lost)
+	return ofAll(c, func(s result.OnStack) (int64, int64) { return s.Lost, s.Due })
 }
 
 // resent counts the segments that the peer retransmitted in all trials.
 func resent(c *report.Cell) string {
-	var again, all int64
+	return ofAll(c, func(s result.OnStack) (int64, int64) { return s.Retransmitted, s.SegmentsOut })
+}
+
+// ofAll formats a count over all trials; it is absent if there was nothing to count.
+func ofAll(c *report.Cell, of func(result.OnStack) (n, all int64)) string {
+	n, all := int64(0), int64(0)
 	for _, t := range c.Trials {
-		again, all = again+stackOf(t).Retransmitted, all+stackOf(t).SegmentsOut
+		some, more := of(stackOf(t))
+		n, all = n+some, all+more
 	}
 	if all == 0 {
 		return format.Absent
 	}
-	return format.Count(again)
+	return format.Count(n)
 }
 
 // idleTable lists the memory of an idle connection.
 func (d digest) idleTable(load string) *report.Table {
 	t := &report.Table{Caption: format.Upper(load) + ": memory per idle connection, KB", Align: "lrrrrr",
 		Head: []string{"Subject", "Connections", "Process (PSS)", "Heap", "Goroutines' stacks", "Trials"}}
-	for _, g := range d.Groups {
-		if g.Load != load {
-			continue
-		}
+	for _, g := range d.Under(load) {
 		for _, c := range d.inOrder(g) {
 			if len(c.Trials) == 0 {
 				continue
 			}
-			each := func(of func(*result.Trial) float64) string {
-				return format.Sig(report.Median(c.Trials, of) / float64(g.Connections))
+			each := func(kb func(*result.Trial) float64) string {
+				return format.Sig(report.Median(c.Trials, kb) / float64(g.Connections))
 			}
-			grown := func(of func(result.RuntimeStats) int64) func(*result.Trial) float64 {
-				return func(t *result.Trial) float64 {
+			grown := func(of func(result.RuntimeStats) int64) string {
+				return each(func(t *result.Trial) float64 {
 					s := stackOf(t)
 					if s.Bare == nil || s.After == nil {
 						return math.NaN()
 					}
 					return float64(of(*s.After)-of(*s.Bare)) / 1024
-				}
+				})
 			}
 			t.Add(shortName(c.Subject), format.Count(g.Connections), each(func(t *result.Trial) float64 { return float64(t.Memory.PSSKB - stackOf(t).BarePSSKB) }),
-				each(grown(func(c result.RuntimeStats) int64 { return c.HeapBytes })), each(grown(func(c result.RuntimeStats) int64 { return c.StackBytes })), c.Counted())
+				grown(func(s result.RuntimeStats) int64 { return s.HeapBytes }), grown(func(s result.RuntimeStats) int64 { return s.StackBytes }), c.Counted())
 		}
 	}
 	return t
@@ -255,9 +235,7 @@ func (d digest) growthSection() report.Section {
 			all = append(all, d.growth(load, o, counts))
 		}
 	}
-	if len(all) > 0 {
-		s.Blocks = []report.Block{{Figures: all}}
-	}
+	s.Blocks = []report.Block{{Figures: all}}
 	return s
 }
 
@@ -265,16 +243,13 @@ func (d digest) growth(load string, o result.Operation, counts []int) *figure.Fi
 	f, _ := mainOf(o)
 	x := report.ConnectionAxis(counts)
 	x.Label = strings.ToLower(clientsHead(o))
-	c := figure.Lines{Name: "growth-" + load, Title: format.Upper(load) + ": " + f.head, Desc: "One curve for each subject, with 95 % confidence intervals.", X: x, Y: figure.Axis{Label: f.head, Log: true}}
-	for i, subject := range d.Names {
-		curve := figure.Curve{Name: shortName(subject), Style: i}
-		for _, g := range d.Groups {
-			if x := g.Cell(subject); g.Load == load && x != nil && len(x.Trials) > 0 {
-				e := report.EstimateOf(x.Trials, f.of)
-				curve.Points = append(curve.Points, figure.XY{X: float64(g.Connections), Y: e.Mean, Low: e.Low, High: e.High, Hover: fmt.Sprintf("%s, %s: %s", subject, format.Count(g.Connections), e)})
-			}
-		}
-		c.Curves = append(c.Curves, curve)
+	c := figure.Lines{Name: "growth-" + load, Title: format.Upper(load) + ": " + f.head, Desc: "One curve for each subject, with 95 % confidence intervals.", X: x, Y: figure.Axis{Label: f.head, Log: true},
+		Curves: d.Curves(func(g *report.Group, c *report.Cell) (figure.XY, bool) {
+			e := report.EstimateOf(c.Trials, f.of)
+			return e.Point(float64(g.Connections), fmt.Sprintf("%s, %s: %s", c.Subject, format.Count(g.Connections), e)), g.Load == load
+		})}
+	for i := range c.Curves {
+		c.Curves[i].Name = shortName(c.Curves[i].Name)
 	}
 	return c.Draw()
 }

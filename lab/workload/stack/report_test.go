@@ -115,7 +115,7 @@ func near(got, want string) bool {
 }
 
 func TestTheAnswerOfStacksComparesOperations(t *testing.T) {
-	said := strings.Join(digestOf(stackRun()).answer(), "\n")
+	said := strings.Join(digestOf(stackRun()).answer().Sentences, "\n")
 	for _, want := range []string{"Pings, 1 flow: a ", " µs, ", " times gvisor (different), with 0.", "Bulk, 1 connection: a ", " Gbit/s, "} {
 		if !strings.Contains(said, want) {
 			t.Errorf("got an answer without %q:\n%s", want, said)

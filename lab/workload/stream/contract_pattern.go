@@ -74,7 +74,7 @@ func split(output []byte) (byNumber [16][]byte) {
 type amount struct{ number, least, most int }
 
 // expectAmounts judges that the output contains these amounts and nothing else.
-func expectAmounts(amounts []amount) verify {
+func expectAmounts(amounts []amount) func(output []byte) error {
 	return func(output []byte) error {
 		all := split(output)
 		for _, a := range amounts {
@@ -92,6 +92,3 @@ func expectAmounts(amounts []amount) verify {
 		return nil
 	}
 }
-
-// noOutput judges that there is no output.
-func noOutput(output []byte) error { return expectAmounts(nil)(output) }

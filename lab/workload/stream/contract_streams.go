@@ -1,8 +1,11 @@
 package stream
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+
 	"weir/lab/contract"
 )
 
@@ -30,117 +33,57 @@ func sentAmounts(clients []*client) (amounts []amount) {
 	return amounts
 }
 
-// dialAll opens one connection per number. The caller closes them, also after an error.
-func (b *bench) dialAll(numbers []int) (clients []*client, err error) {
-	for _, n := range numbers {
-		c, err := b.dial(n)
-		if err != nil {
-			return clients, err
-		}
-		clients = append(clients, c)
-	}
-	return clients, nil
-}
-
-func closeAll(clients []*client) {
-	for _, c := range clients {
-		c.Close()
-	}
-}
-
 // integrity checks that no byte is lost, doubled or reordered within a connection, with sixteen
 // active ones.
-func integrity(b *bench) (verify, error) {
-	clients, err := b.dialAll(b.numbers())
-	defer closeAll(clients)
-	if err == nil {
-		err = contract.InParallel(len(clients), func(i int) error { return clients[i].exchange(writeSizes(clients[i].number)...) })
-	}
-	if err != nil {
-		return nil, err
-	}
-	return b.awaitAmounts(sentAmounts(clients))
+func integrity(b bench) {
+	clients := b.dial(b.numbers()...)
+	contract.InParallel(len(clients), func(i int) { clients[i].exchange(writeSizes(clients[i].number)...) })
+	b.awaitAll(clients...)
 }
 
 // halfClose checks that after the client's FIN all its bytes are still output, followed by the
 // server's FIN.
-func halfClose(b *bench) (verify, error) {
-	c, err := b.dial(b.numbers()[0])
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	if err := c.exchange(100_000); err != nil {
-		return nil, err
-	}
-	empty, err := b.dial(b.numbers()[1])
-	if err != nil {
-		return nil, err
-	}
-	defer empty.Close()
-	if err := empty.exchange(); err != nil {
-		return nil, fmt.Errorf("a connection that sends nothing and half-closes: %w", err)
-	}
-	return b.awaitAmounts(sentAmounts([]*client{c}))
+func halfClose(b bench) {
+	c := b.first()
+	c.exchange(100_000)
+	contract.During("a connection that sends nothing and half-closes", func() { b.dial(b.numbers()[1])[0].exchange() })
+	b.awaitAll(c)
 }
 
 // singleBytes checks input in segments of one byte.
-func singleBytes(b *bench) (verify, error) {
-	c, err := b.dial(b.numbers()[0])
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	ones := make([]int, 3000)
-	for i := range ones {
-		ones[i] = 1
-	}
-	if err := c.exchange(ones...); err != nil {
-		return nil, err
-	}
-	return b.awaitAmounts(sentAmounts([]*client{c}))
+func singleBytes(b bench) {
+	c := b.first()
+	c.exchange(slices.Repeat([]int{1}, 3000)...)
+	b.awaitAll(c)
 }
 
 // reset checks that reset connections do not disturb the others, nor later ones.
-func reset(b *bench) (verify, error) {
-	numbers := b.numbers()
-	clients, err := b.dialAll(numbers[:4])
-	defer closeAll(clients)
-	if err != nil {
-		return nil, err
-	}
+func reset(b bench) {
+	clients := b.dial(b.numbers()[:4]...)
 	for _, c := range clients {
-		if err := c.send(5000); err != nil {
-			return nil, err
-		}
+		c.send(5000)
 	}
 	var amounts []amount
 	for _, c := range clients[:2] { // with unread echoes, if there are any
-		if err := c.SetLinger(0); err != nil {
-			return nil, err
-		}
-		c.Close()
+		contract.Reset(c.TCPConn)
 		amounts = append(amounts, amount{c.number, 0, c.sent})
 	}
-	for _, c := range clients[2:] {
-		if err := c.exchange(1000, 4097); err != nil {
-			return nil, fmt.Errorf("with a reset connection: %w", err)
+	contract.During("with a reset connection", func() {
+		for _, c := range clients[2:] {
+			c.exchange(1000, 4097)
 		}
-	}
-	late, err := b.dial(numbers[4])
-	if err != nil {
-		return nil, fmt.Errorf("after a reset: %w", err)
-	}
-	defer late.Close()
-	if err := late.exchange(5000); err != nil {
-		return nil, fmt.Errorf("after a reset: %w", err)
-	}
-	return b.awaitAmounts(append(amounts, sentAmounts(append(clients[2:], late))...))
+	})
+	contract.During("after a reset", func() {
+		late := b.dial(b.numbers()[4])
+		late[0].exchange(5000)
+		clients = append(clients, late...)
+	})
+	b.await(append(amounts, sentAmounts(clients[2:])...))
 }
 
 // manyConnections checks two hundred concurrent connections with one message each; the output is
 // counted by byte value.
-func manyConnections(b *bench) (verify, error) {
+func manyConnections(b bench) {
 	const many, size = 200, 100
 	numbers := b.numbers()
 	var want [256]int
@@ -151,39 +94,28 @@ func manyConnections(b *bench) (verify, error) {
 			want[x]++
 		}
 	}
-	clients, err := b.dialAll(all)
-	defer closeAll(clients)
-	if err == nil {
-		err = contract.InParallel(len(clients), func(i int) error { return clients[i].exchange(size) })
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w (a listen backlog that is too short can be the reason)", err)
-	}
+	err := contract.Try(func() {
+		clients := b.dial(all...)
+		contract.InParallel(many, func(i int) { clients[i].exchange(size) })
+	})
+	contract.Expect(err == nil, "%w (a listen backlog that is too short can be the reason)", err)
 	if b.echoes() {
-		return noOutput, nil
+		return
 	}
 	// the counts give a better description of missing output
-	_ = b.AwaitOutput(many*size, contract.OutputGrace)
-	return counted(want), nil
+	_ = contract.Try(func() { b.AwaitOutput(many*size, contract.OutputGrace) })
+	b.Output = counted(want, many*size)
 }
 
-// counted judges that the output contains each byte value as often as it was sent.
-func counted(want [256]int) verify {
+// counted judges that the output contains each byte value as often as it was sent, total bytes.
+func counted(want [256]int, total int) func(output []byte) error {
 	return func(output []byte) error {
-		seen := [256]int{}
-		total := 0
-		for _, x := range output {
-			seen[x]++
-		}
-		for _, n := range want {
-			total += n
-		}
 		if len(output) != total {
 			return fmt.Errorf("standard output: expected %d bytes, saw %d", total, len(output))
 		}
 		for x, n := range want {
-			if seen[x] != n {
-				return fmt.Errorf("standard output: expected byte 0x%02x %d times, saw it %d times", x, n, seen[x])
+			if seen := bytes.Count(output, []byte{byte(x)}); seen != n {
+				return fmt.Errorf("standard output: expected byte 0x%02x %d times, saw it %d times", x, n, seen)
 			}
 		}
 		return nil

@@ -17,6 +17,7 @@ type capacityGroup struct {
 	load        string
 	connections int
 	pattern     string
+	name        string             // for readers: "64 connections, Poisson"
 	capacities  []*subjectCapacity // highest capacity first
 }
 
@@ -38,35 +39,40 @@ type share struct {
 // capacityGroups groups the probes and measurements, in the order of the search.
 func (d digest) capacityGroups() []*capacityGroup {
 	var out []*capacityGroup
-	reachOf := func(subject, load string, connections int, pattern string) *subjectCapacity {
-		i := slices.IndexFunc(out, func(f *capacityGroup) bool {
-			return f.load == load && f.connections == connections && f.pattern == pattern
-		})
-		if i < 0 {
-			i = len(out)
-			out = append(out, &capacityGroup{load: load, connections: connections, pattern: pattern})
-		}
-		f := out[i]
-		for _, r := range f.capacities {
-			if r.subject == subject {
-				return r
-			}
-		}
-		r := &subjectCapacity{subject: subject, index: max(0, slices.Index(d.Names, subject))}
-		r.kept, r.gaveOut = d.Bracket(subject, load, connections, pattern)
-		f.capacities = append(f.capacities, r)
-		return r
-	}
 	for _, p := range d.Probes {
-		reachOf(p.Subject, p.Load, p.Connections, p.Pattern)
+		d.capacityOf(&out, p.Subject, p.Load, p.Connections, p.Pattern)
 	}
 	for _, m := range d.Saturation {
-		reachOf(m.Subject, m.Load, m.Connections, m.Pattern).add(m, d.Elsewhere(m.Subject))
+		d.capacityOf(&out, m.Subject, m.Load, m.Connections, m.Pattern).add(m, d.Elsewhere(m.Subject))
 	}
 	for _, f := range out {
 		slices.SortStableFunc(f.capacities, func(a, b *subjectCapacity) int { return cmp.Compare(b.kept.Rate, a.kept.Rate) })
 	}
 	return out
+}
+
+// capacityOf returns the capacity of a subject, which it adds to the groups if it is not there.
+func (d digest) capacityOf(groups *[]*capacityGroup, subject, load string, connections int, pattern string) *subjectCapacity {
+	i := slices.IndexFunc(*groups, func(f *capacityGroup) bool {
+		return f.load == load && f.connections == connections && f.pattern == pattern
+	})
+	if i < 0 {
+		i = len(*groups)
+		name := format.Connections(connections) + ", " + format.Pattern(pattern)
+		if len(d.Plan.Loads) > 1 {
+			name += ", load " + load
+		}
+		*groups = append(*groups, &capacityGroup{load: load, connections: connections, pattern: pattern, name: name})
+	}
+	f := (*groups)[i]
+	k := slices.IndexFunc(f.capacities, func(r *subjectCapacity) bool { return r.subject == subject })
+	if k < 0 {
+		k = len(f.capacities)
+		r := &subjectCapacity{subject: subject, index: max(0, slices.Index(d.Names, subject))}
+		r.kept, r.gaveOut = d.Bracket(subject, load, connections, pattern)
+		f.capacities = append(f.capacities, r)
+	}
+	return f.capacities[k]
 }
 
 // add adds a measurement to its share. The CPU of a subject elsewhere is unknown.
@@ -116,10 +122,11 @@ func (s *share) medianOf(of func(result.Saturation) float64) report.Estimate {
 			v = append(v, x)
 		}
 	}
-	if len(v) == 0 {
-		return report.Estimate{Mean: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	e := report.Estimate{Mean: report.MedianOf(v), Low: math.NaN(), High: math.NaN(), N: len(v)}
+	if len(v) > 0 {
+		e.Low, e.High = slices.Min(v), slices.Max(v)
 	}
-	return report.Estimate{Mean: report.MedianOf(v), Low: slices.Min(v), High: slices.Max(v), N: len(v)}
+	return e
 }
 
 // variation is the coefficient of variation of a measurement's CPU.
@@ -184,16 +191,7 @@ func (d digest) capacitySentence(f *capacityGroup) string {
 		said = append(said, s)
 	}
 	return fmt.Sprintf("With %s, on %s, the capacity in messages/s echoed in time was: %s.",
-		d.capacityGroupName(f), format.Plural(len(d.Plan.ServerCPUs), "core", "cores"), format.List(said))
-}
-
-// capacityGroupName identifies a capacity group for readers: "64 connections, Poisson".
-func (d digest) capacityGroupName(f *capacityGroup) string {
-	s := format.Connections(f.connections) + ", " + format.Pattern(f.pattern)
-	if len(d.Plan.Loads) > 1 {
-		s += ", load " + f.load
-	}
-	return s
+		f.name, format.Plural(len(d.Plan.ServerCPUs), "core", "cores"), format.List(said))
 }
 
 // flatSentence says for which subjects variation and tail latency grow towards the capacity.
@@ -223,25 +221,12 @@ func (f *capacityGroup) growthPhrase(of func(result.Saturation) float64, unit st
 		by[g] = append(by[g], s)
 	}
 	var parts []string
-	for _, p := range []struct {
-		g    growth
-		text string
-	}{{flat, "did not measurably grow for "}, {grew, "grew for "}, {unknown, "has too few measurements for "}} {
-		if len(by[p.g]) > 0 {
-			parts = append(parts, p.text+format.List(by[p.g]))
+	for _, g := range []growth{flat, grew, unknown} {
+		if len(by[g]) > 0 {
+			parts = append(parts, [...]string{unknown: "has too few measurements", flat: "did not measurably grow", grew: "grew"}[g]+" for "+format.List(by[g]))
 		}
 	}
 	return strings.Join(parts, " and ")
-}
-
-// rejectedShares counts the rejected measurements at shares of the capacity.
-func (d digest) rejectedShares() (n int) {
-	for _, m := range d.Saturation {
-		if !m.Accepted {
-			n++
-		}
-	}
-	return n
 }
 
 // capacityCaveats lists the subjects that the generator limited, those whose search was disturbed,
@@ -259,14 +244,15 @@ func (d digest) capacityCaveats() []string {
 			}
 		}
 		if len(names) > 0 {
-			out = append(out, fmt.Sprintf("%s: the load generator reached its limit before %s did. The capacity is at least the stated one, and the shares are of the generator's limit.", format.Upper(d.capacityGroupName(f)), format.List(names)))
+			out = append(out, fmt.Sprintf("%s: the load generator reached its limit before %s did. The capacity is at least the stated one, and the shares are of the generator's limit.", format.Upper(f.name), format.List(names)))
 		}
 		if len(disturbed) > 0 {
-			out = append(out, fmt.Sprintf("%s: the search for the capacity was disturbed in every attempt for %s. It may be higher than stated.", format.Upper(d.capacityGroupName(f)), format.List(disturbed)))
+			out = append(out, fmt.Sprintf("%s: the search for the capacity was disturbed in every attempt for %s. It may be higher than stated.", format.Upper(f.name), format.List(disturbed)))
 		}
 	}
-	if n := d.rejectedShares(); n > 0 {
-		out = append(out, fmt.Sprintf("Of %s at shares of the capacity, %s rejected; the section Near saturation has the reasons.", format.Plural(len(d.Saturation), "measurement", "measurements"), format.Plural(n, "was", "were")))
+	rejected := slices.DeleteFunc(slices.Clone(d.Saturation), func(m result.Saturation) bool { return m.Accepted })
+	if len(rejected) > 0 {
+		out = append(out, fmt.Sprintf("Of %s at shares of the capacity, %s rejected; the section Near saturation has the reasons.", format.Plural(len(d.Saturation), "measurement", "measurements"), format.Plural(len(rejected), "was", "were")))
 	}
 	return out
 }

@@ -79,7 +79,7 @@ func TestFieldsAreSeparate(t *testing.T) {
 	if len(fields) != 2 || len(fields[0].capacities) != 3 || len(fields[1].capacities) != 1 {
 		t.Fatalf("got %d fields, want 2 with 3 subjects and 1", len(fields))
 	}
-	for _, figure := range newDigest(r).saturationFigures(fields[1]) {
+	for _, figure := range fields[1].figures() {
 		if !strings.Contains(figure.Name, "-8-") {
 			t.Errorf("got the figure name %s, want one with the 8 connections", figure.Name)
 		}

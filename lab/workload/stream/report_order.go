@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"weir/lab/report"
@@ -31,32 +32,26 @@ func (d digest) orderSection() report.Section {
 		s.How = "If two lines cross, the order of two subjects depends on the arrival pattern; sizes and rates of the messages are the same. " + s.How
 		s.Blocks = []report.Block{{Figures: figs}, d.reversalBlock(said)}
 	}
-	s.Blocks = append(s.Blocks, d.PerGroupTable(d.RankTable)...)
-	if len(orders) > 0 {
-		s.Blocks = append(s.Blocks, report.Block{Fold: "The order in brief", Inside: orders})
-	}
+	s.Blocks = append(append(s.Blocks, d.PerGroupTable(d.RankTable)...), report.Block{Fold: "The order in brief", Inside: orders})
 	return s
 }
 
 // orderTable lists the subjects under each arrival pattern by their means.
 func (d digest) orderTable(groups []*report.Group) *report.Table {
-	t := &report.Table{Caption: fmt.Sprintf("Order at %s: mean CPU per message, µs", format.Connections(groups[0].Connections)), Align: "r", Head: []string{"Place"}}
-	if len(d.Loads()) > 1 {
-		t.Caption += ", load " + groups[0].Load
-	}
+	t := &report.Table{Caption: fmt.Sprintf("Order at %s: mean CPU per message, µs", format.Connections(groups[0].Connections)) + d.LoadSuffix(groups[0].Load), Align: "r", Head: []string{"Place"}}
 	places := 0
 	for _, g := range groups {
-		t.Head, t.Align = append(t.Head, format.Upper(format.Pattern(g.Pattern))), t.Align+"l"
+		t.AddColumn(format.Upper(format.Pattern(g.Pattern)), 'l')
 		places = max(places, len(g.Cells))
 	}
 	for i := range places {
 		row := []string{format.Count(i + 1)}
 		for _, g := range groups {
+			cell := format.Absent
 			if i < len(g.Cells) && g.Cells[i].PerMessage.Known() {
-				row = append(row, g.Cells[i].Subject+" "+format.Sig(g.Cells[i].PerMessage.Mean))
-			} else {
-				row = append(row, format.Absent)
+				cell = g.Cells[i].Subject + " " + format.Sig(g.Cells[i].PerMessage.Mean)
 			}
+			row = append(row, cell)
 		}
 		t.Add(row...)
 	}
@@ -65,29 +60,15 @@ func (d digest) orderTable(groups []*report.Group) *report.Table {
 
 // slope draws the CPU of every subject under each arrival pattern, connected by lines.
 func (d digest) slope(load string, connections int, groups []*report.Group) *figure.Figure {
-	c := figure.Lines{Name: fmt.Sprintf("order-%s-%d", load, connections), Title: "CPU per message by arrival pattern, " + format.Connections(connections),
+	c := figure.Lines{Name: fmt.Sprintf("order-%s-%d", load, connections), Title: "CPU per message by arrival pattern, " + format.Connections(connections) + d.LoadSuffix(load),
 		Desc: "One line for each subject. Where lines cross, the order depends on the arrival pattern.",
-		X:    figure.Axis{Label: "arrivals"}, Y: figure.Axis{Label: "CPU, µs per message", Zero: true}}
-	if len(d.Loads()) > 1 {
-		c.Title += ", load " + load
-	}
-	curves := map[string]*figure.Curve{}
+		X:    figure.Axis{Label: "arrivals"}, Y: figure.Axis{Label: "CPU, µs per message", Zero: true},
+		Curves: d.Curves(func(g *report.Group, cell *report.Cell) (figure.XY, bool) {
+			i := slices.Index(groups, g)
+			return cell.PerMessage.Point(float64(i), fmt.Sprintf("%s, %s: %s µs", cell.Subject, format.Pattern(g.Pattern), cell.PerMessage)), i >= 0
+		})}
 	for i, g := range groups {
-		c.X.At = append(c.X.At, float64(i))
-		c.X.Names = append(c.X.Names, format.Pattern(g.Pattern))
-		for _, cell := range g.Cells {
-			if curves[cell.Subject] == nil {
-				curves[cell.Subject] = &figure.Curve{Name: cell.Subject, Style: cell.Index}
-			}
-			e := cell.PerMessage
-			curves[cell.Subject].Points = append(curves[cell.Subject].Points, figure.XY{X: float64(i), Y: e.Mean, Low: e.Low, High: e.High,
-				Hover: fmt.Sprintf("%s, %s: %s µs", cell.Subject, format.Pattern(g.Pattern), e)})
-		}
-	}
-	for _, s := range d.Names {
-		if curves[s] != nil {
-			c.Curves = append(c.Curves, *curves[s])
-		}
+		c.X.At, c.X.Names = append(c.X.At, float64(i)), append(c.X.Names, format.Pattern(g.Pattern))
 	}
 	return c.Draw()
 }

@@ -3,7 +3,6 @@ package stream
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ func (d digest) questionsSection() report.Section {
 	s.Blocks = append(s.Blocks, report.Block{Head: "2. Stability: how steady is that CPU under a constant load?"})
 	s.Blocks = append(s.Blocks, d.pairAnswer(result.MetricCV, "varied", "variation of CPU")...)
 	for _, f := range d.capacityGroups() {
-		s.Blocks = append(s.Blocks, report.Paragraph("Near capacity, with %s: %s", d.capacityGroupName(f), d.flatSentence(f)))
+		s.Blocks = append(s.Blocks, report.Paragraph("Near capacity, with %s: %s", f.name, d.flatSentence(f)))
 	}
 	s.Blocks = append(s.Blocks, report.Block{Head: "3. Portability: do the C programs build and work elsewhere without change?"})
 	s.Blocks = append(s.Blocks, d.portability()...)
@@ -33,31 +32,18 @@ func (d digest) questionsSection() report.Section {
 // a table. It is empty if the run has no such comparison.
 func (d digest) pairAnswer(metric, verb, noun string) []report.Block {
 	t := &report.Table{Caption: format.Upper(noun) + ", " + d.Go + " over " + d.C, Align: "llrrr", Head: []string{"Cell", "Verdict", "Ratio", "95 % interval", "Pairs"}}
-	said := map[string]int{}
+	var said format.Tally
 	for _, g := range d.Groups {
 		if v, ok := d.Pair(metric, g); ok {
-			said[pairVerdict(v, verb)]++
+			said.Add(pairVerdict(v, verb), 1)
 			t.Add(d.Caption(g), pairVerdict(v, verb), report.RatioOf(v), format.Between(v.Low, v.High), format.Count(v.Pairs))
 		}
 	}
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	return []report.Block{report.Paragraph("%s. %s", tally(said), d.Correction(metric)), {Table: t}}
-}
-
-// tally formats phrases with their numbers, the most frequent first: "x used more than y in 6 of 9
-// cells; undecided in 3 of 9 cells".
-func tally(said map[string]int) string {
-	words := slices.SortedFunc(maps.Keys(said), func(a, b string) int { return cmp.Or(cmp.Compare(said[b], said[a]), cmp.Compare(a, b)) })
-	all := 0
-	for _, n := range said {
-		all += n
-	}
-	for i, w := range words {
-		words[i] = fmt.Sprintf("%s in %d of %s", w, said[w], format.Plural(all, "cell", "cells"))
-	}
-	return strings.Join(words, "; ")
+	in := said.ByCount().Phrases("%s in %s of " + format.Plural(len(t.Rows), "cell", "cells"))
+	return []report.Block{report.Paragraph("%s. %s", strings.Join(in, "; "), d.Correction(metric)), {Table: t}}
 }
 
 func pairVerdict(v result.Comparison, verb string) string {
@@ -96,7 +82,7 @@ func (d digest) portability() []report.Block {
 		s += " Not tested, or not for every subject: " + strings.Join(slices.Compact(untested), ", ") + "."
 	}
 	s += " Other kernels, such as FreeBSD and macOS, are not tested here."
-	return []report.Block{report.Paragraph("%s", s), {Table: d.portabilityTable()}}
+	return []report.Block{report.Block{Text: s}, {Table: d.portabilityTable()}}
 }
 
 // notTested reports whether a target was not tried.
@@ -113,7 +99,7 @@ func (d digest) portabilityTable() *report.Table {
 			subjects = append(subjects, p.Subject)
 		}
 		if !slices.Contains(t.Head[1:], p.Target) {
-			t.Head, t.Align = append(t.Head, p.Target), t.Align+"l"
+			t.AddColumn(p.Target, 'l')
 		}
 		cells[[2]string{p.Subject, p.Target}] = portable(p)
 	}
@@ -122,7 +108,7 @@ func (d digest) portabilityTable() *report.Table {
 		for _, target := range t.Head[1:] {
 			row = append(row, cmp.Or(cells[[2]string{s, target}], "not tested"))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }

@@ -1,9 +1,7 @@
 package stream
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -25,24 +23,19 @@ func (d digest) saturationSection() report.Section {
 			"Each subject was then measured at shares of its capacity: points are medians, whiskers the range of all repetitions. " +
 			"A server is easy to provision if its variation and its tail latency stay flat up to the right edge."}
 	for _, f := range d.capacityGroups() {
-		s.Blocks = append(s.Blocks, report.Block{Head: format.Upper(d.capacityGroupName(f))})
-		s.Blocks = append(s.Blocks, report.Paragraph("%s", d.capacitySentence(f)), report.Paragraph("%s", d.flatSentence(f)))
-		if figures := d.saturationFigures(f); len(figures) > 0 {
-			s.Blocks = append(s.Blocks, report.Block{Figures: figures})
-		}
-		if f.bound() {
-			s.Blocks = append(s.Blocks, report.Paragraph("%s The load generator reached its limit before this subject did. The shares are of the generator's limit, so they say little about the subject near its own capacity.", boundMark))
-		}
-		s.Blocks = append(s.Blocks, report.Block{Table: d.saturationTable(f)}, f.shareNotes(),
+		s.Blocks = append(s.Blocks, report.Block{Head: format.Upper(f.name)}, report.Block{Text: d.capacitySentence(f)}, report.Block{Text: d.flatSentence(f)},
+			report.Block{Figures: f.figures()}, f.boundNote(), report.Block{Table: f.table()}, f.shareNotes(),
 			report.Block{Fold: "How the capacities were found", Inside: []report.Block{{Table: d.probesTable(f)}}})
 	}
-	s.Blocks = slices.DeleteFunc(s.Blocks, func(b report.Block) bool { return b.Table != nil && len(b.Table.Rows) == 0 })
 	return s
 }
 
-// bound reports whether the generator limited the capacity of a subject.
-func (f *capacityGroup) bound() bool {
-	return slices.ContainsFunc(f.capacities, func(r *subjectCapacity) bool { return r.gaveOut.GeneratorBound })
+// boundNote explains boundMark if the generator limited the capacity of a subject.
+func (f *capacityGroup) boundNote() report.Block {
+	if !slices.ContainsFunc(f.capacities, func(r *subjectCapacity) bool { return r.gaveOut.GeneratorBound }) {
+		return report.Block{}
+	}
+	return report.Paragraph("%s The load generator reached its limit before this subject did. The shares are of the generator's limit, so they say little about the subject near its own capacity.", boundMark)
 }
 
 // mark returns a subject's name, with boundMark if the generator reached its limit first.
@@ -53,29 +46,22 @@ func (r *subjectCapacity) mark() string {
 	return r.subject
 }
 
-// saturationFigures draws the variation and the tail latency of a capacity group.
-func (d digest) saturationFigures(f *capacityGroup) []*figure.Figure {
-	tag := fmt.Sprintf("%s-%d-%s", f.load, f.connections, f.pattern)
-	var out []*figure.Figure
-	for _, c := range []struct {
-		name, title string
-		axis        figure.Axis
-		of          func(result.Saturation) float64
-		unit        string
-	}{
-		{"saturation-variation-" + tag, "Variation of CPU near capacity: ", figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}, variation, ""},
-		{"saturation-tail-" + tag, "99th percentile near capacity: ", figure.Axis{Label: "echo p99, ms", Log: true}, tailMS, " ms"},
-	} {
-		lines := figure.Lines{Name: c.name, Title: c.title + d.capacityGroupName(f), Desc: "One curve for each subject; rings if the load generator reached its limit first.",
-			X: figure.Axis{Label: "% of the subject's capacity"}, Y: c.axis}
+// figures draws the variation and the tail latency.
+func (f *capacityGroup) figures() []*figure.Figure {
+	draw := func(name, title string, y figure.Axis, of func(result.Saturation) float64, unit string) *figure.Figure {
+		c := figure.Lines{Name: fmt.Sprintf("saturation-%s-%s-%d-%s", name, f.load, f.connections, f.pattern), Title: title + " near capacity: " + f.name,
+			Desc: "One curve for each subject; rings if the load generator reached its limit first.", X: figure.Axis{Label: "% of the subject's capacity"}, Y: y}
 		for _, r := range f.capacities {
-			lines.Curves = append(lines.Curves, r.curve(&lines.X, c.of, c.unit))
+			if curve := r.curve(&c.X, of, unit); len(curve.Points) > 0 {
+				c.Curves = append(c.Curves, curve)
+			}
 		}
-		if slices.ContainsFunc(lines.Curves, func(c figure.Curve) bool { return len(c.Points) > 0 }) {
-			out = append(out, lines.Draw())
-		}
+		return c.Draw()
 	}
-	return out
+	return []*figure.Figure{
+		draw("variation", "Variation of CPU", figure.Axis{Label: "standard deviation / mean of CPU", Zero: true}, variation, ""),
+		draw("tail", "99th percentile", figure.Axis{Label: "echo p99, ms", Log: true}, tailMS, " ms"),
+	}
 }
 
 // curve returns a subject's medians and ranges, and adds a tick for each share to x.
@@ -89,19 +75,18 @@ func (r *subjectCapacity) curve(x *figure.Axis, of func(result.Saturation) float
 		if !slices.Contains(x.At, s.percent) {
 			x.At = append(x.At, s.percent)
 		}
-		c.Points = append(c.Points, figure.XY{X: s.percent, Y: e.Mean, Low: e.Low, High: e.High,
-			Hover: fmt.Sprintf("%s at %s %%: %s%s, median of %d", r.mark(), format.Short(s.percent), e, unit, e.N)})
+		c.Points = append(c.Points, e.Point(s.percent, fmt.Sprintf("%s at %s %%: %s%s, median of %d", r.mark(), format.Short(s.percent), e, unit, e.N)))
 	}
 	return c
 }
 
-func (d digest) saturationTable(f *capacityGroup) *report.Table {
-	t := &report.Table{Caption: format.Upper(d.capacityGroupName(f)) + ": at shares of each subject's capacity, medians with the range of all repetitions", Align: "lrrrrrrr",
+func (f *capacityGroup) table() *report.Table {
+	t := &report.Table{Caption: format.Upper(f.name) + ": at shares of each subject's capacity, medians with the range of all repetitions", Align: "lrrrrrrr",
 		Head: []string{"Subject", "Capacity, messages/s", "Share, %", "Repetitions", "CPU, % of a core", "σ/µ", "Echo p50, ms", "Echo p99, ms"}}
 	for _, r := range f.capacities {
 		for i, s := range r.shares {
-			if i == 0 && len(t.Rows) > 0 {
-				t.Groups = append(t.Groups, len(t.Rows))
+			if i == 0 {
+				t.StartGroup()
 			}
 			percent, median := s.medianOf(func(m result.Saturation) float64 { return m.CPUPercentMean }), s.medianOf(func(m result.Saturation) float64 { return m.LatencyUS.P50 / 1000 })
 			t.Add(r.mark(), r.capacity(), format.Short(s.percent), format.Count(len(s.accepted)), format.Sig(percent.Mean), s.medianOf(variation).String(), format.Sig(median.Mean), s.medianOf(tailMS).String())
@@ -113,48 +98,39 @@ func (d digest) saturationTable(f *capacityGroup) *report.Table {
 // shareNotes says how many measurements were rejected, and which subjects failed in the others.
 func (f *capacityGroup) shareNotes() report.Block {
 	all, rejected := 0, 0
-	why, wrong := map[string]int{}, map[string]int{}
+	var why, wrong format.Tally
 	for _, r := range f.capacities {
 		for _, s := range r.shares {
 			all, rejected = all+len(s.accepted)+len(s.rejected), rejected+len(s.rejected)
-			tallyReasons(why, s.rejected, func(m result.Saturation) []string { return m.RejectedBecause }, "")
-			tallyReasons(wrong, s.accepted, func(m result.Saturation) []string { return m.FailedBecause }, r.subject+" at "+format.Short(s.percent)+" %: ")
+			for _, m := range s.rejected {
+				for _, w := range m.RejectedBecause {
+					why.Add(report.ReasonKind(w), 1)
+				}
+			}
+			for _, m := range s.accepted {
+				for _, w := range m.FailedBecause {
+					wrong.Add(r.subject+" at "+format.Short(s.percent)+" %: "+report.ReasonKind(w), 1)
+				}
+			}
 		}
 	}
+	counted := func(t format.Tally) string { return strings.Join(t.ByCount().Phrases("%s (%s)"), ", ") }
 	said := fmt.Sprintf("None of %s was rejected.", format.Plural(all, "measurement", "measurements"))
 	switch {
 	case all == 0:
 		said = "No share of a capacity was measured."
 	case rejected > 0:
-		said = fmt.Sprintf("%s of %s rejected and repeated, up to three times: %s.", format.Count(rejected), format.Plural(all, "measurement was", "measurements were"), formatCounts(why))
+		said = fmt.Sprintf("%s of %s rejected and repeated, up to three times: %s.", format.Count(rejected), format.Plural(all, "measurement was", "measurements were"), counted(why))
 	}
-	if len(wrong) > 0 {
-		said += " Failures of subjects in measurements that count: " + formatCounts(wrong) + "."
+	if len(wrong.Words) > 0 {
+		said += " Failures of subjects in measurements that count: " + counted(wrong) + "."
 	}
-	return report.Paragraph("%s", said)
-}
-
-// tallyReasons counts reasons by kind, with a prefix.
-func tallyReasons(into map[string]int, from []result.Saturation, of func(result.Saturation) []string, before string) {
-	for _, m := range from {
-		for _, w := range of(m) {
-			into[before+report.ReasonKind(w)]++
-		}
-	}
-}
-
-// formatCounts formats reasons with their numbers, the most frequent first.
-func formatCounts(why map[string]int) string {
-	words := slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(cmp.Compare(why[b], why[a]), cmp.Compare(a, b)) })
-	for i, w := range words {
-		words[i] = fmt.Sprintf("%s (%d)", w, why[w])
-	}
-	return strings.Join(words, ", ")
+	return report.Block{Text: said}
 }
 
 // probesTable lists every rate of the search by subject, in the order in which they were tried.
 func (d digest) probesTable(f *capacityGroup) *report.Table {
-	t := &report.Table{Caption: format.Upper(d.capacityGroupName(f)) + ": every rate that was tried", Align: "lrlrrrrr",
+	t := &report.Table{Caption: format.Upper(f.name) + ": every rate that was tried", Align: "lrlrrrrr",
 		Head: []string{"Subject", "Messages/s", "Limited by", "Sent", "Lateness p99, ms", "Echo p99, ms", "Server, % of a core", "Generator, % of a core"}}
 	for _, p := range d.Probes {
 		if p.Load != f.load || p.Connections != f.connections || p.Pattern != f.pattern {
@@ -188,7 +164,7 @@ func gaveOut(p result.Probe) string {
 func (d digest) capacityTables() []*report.Table {
 	var tables []*report.Table
 	for _, f := range d.capacityGroups() {
-		t := &report.Table{Caption: format.Upper(d.capacityGroupName(f)) + ": at shares of each subject's capacity", Align: "lrrrlrr",
+		t := &report.Table{Caption: format.Upper(f.name) + ": at shares of each subject's capacity", Align: "lrrrlrr",
 			Head: []string{"subject", "capacity/s", "share", "σ/µ", "limit", "echo p99, ms", "measured"}}
 		for _, r := range f.capacities {
 			limit := "server"

@@ -31,13 +31,23 @@ func TestTooFewWindowsGiveNoFigure(t *testing.T) {
 	if v, _ := d.Versus(result.MetricCV, d.Groups[0], "go-goroutine", "c-fork"); pairVerdict(v, "varied") != "too short to tell" || report.RatioOf(v) != format.Absent {
 		t.Errorf("got %q and %q for the pair, want too short to tell and no ratio", pairVerdict(v, "varied"), report.RatioOf(v))
 	}
-	for _, s := range (Report{}).Sections(d.Digest) {
-		for _, b := range s.Blocks {
-			if s.ID == "ratios" && strings.Contains(b.Fold, "variation") {
-				t.Error("got a figure of the ratios of the variation, want none")
-			}
-		}
+	if strings.Contains(markdownOf(t, r), "ratios-cpu-cv") {
+		t.Error("got a figure of the ratios of the variation, want none")
 	}
+}
+
+// markdownOf returns the report of r as Markdown.
+func markdownOf(t *testing.T, r *result.Results) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := report.Write(dir, r, Report{}); err != nil {
+		t.Fatal(err)
+	}
+	markdown, err := os.ReadFile(filepath.Join(dir, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(markdown)
 }
 
 // TestTheAnswerIsAtMostThreeShortSentences checks the answers of all runs.
@@ -50,17 +60,9 @@ func TestTheAnswerIsAtMostThreeShortSentences(t *testing.T) {
 // TestASaturationRunHasAnAnswer checks the Markdown and the terminal.
 func TestASaturationRunHasAnAnswer(t *testing.T) {
 	r := reporttest.Saturated()
-	dir := t.TempDir()
-	if err := report.Write(dir, r, Report{}); err != nil {
-		t.Fatal(err)
-	}
-	markdown, err := os.ReadFile(filepath.Join(dir, "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var screen bytes.Buffer
 	report.Terminal(&screen, r, Report{}, false, 200)
-	for form, text := range map[string]string{"Markdown": string(markdown), "terminal": screen.String()} {
+	for form, text := range map[string]string{"Markdown": markdownOf(t, r), "terminal": screen.String()} {
 		text = strings.Join(strings.Fields(text), " ") // lines are broken
 		for _, want := range []string{
 			"c-epoll at least 90,000 (limit of the load generator)", "c-fork 61,000 to 63,400", "go-goroutine 60,000 to 62,400",

@@ -11,16 +11,12 @@ import (
 
 // The limits of a Config. They protect the machine from typing errors.
 const (
-	MaxMembers = 2000 // each tracks every sender of its room
-	MaxIdle    = load.MaxConnections
+	MaxMembers = 2000      // each tracks every sender of its room
 	MaxRate    = 1_000_000 // messages a second
 	// bytes; a line of IRC has at most 512 with everything before the text
-	MaxSize        = 400
-	MinSize        = textLeast
-	MaxReplay      = 10_000_000
-	MinTimeout     = 10 * time.Millisecond
-	MaxTimeout     = 4 * time.Minute // the longest time that can be recorded
-	DefaultTimeout = 5 * time.Second
+	MaxSize   = 400
+	MinSize   = textLeast
+	MaxReplay = 10_000_000
 )
 
 // Config describes the load to offer. Run does not modify it.
@@ -33,7 +29,7 @@ type Config struct {
 	Size     int           // bytes of text per message, MinSize to MaxSize
 	Duration time.Duration // length of the measured window; 0 only if steered
 	// limit on waiting for deliveries after the window, and for a step of joining; 0:
-	// DefaultTimeout
+	// load.DefaultTimeout
 	Timeout time.Duration
 	Idle    int // further connections that register and do not join
 	// instead of sending: fill a room with this many messages and have new members read them; 0: no
@@ -45,24 +41,15 @@ type Config struct {
 	// record for every sender which messages were acknowledged: echoed, or covered by a PONG
 	Acks bool
 	// the cores that every thread of this process is bound to; empty: unchanged
-	CPUs []int
+	CPUs       []int
+	Histograms bool // the report has the distributions as histograms, for load.Merge
 }
 
 // Check returns an error that says in one sentence what is wrong with c. A steered run needs no
 // Duration. The error is a load.ErrUsage.
 func (c Config) Check(steered bool) error {
-	if err := cmp.Or(load.CheckTarget(c.Target), load.CheckCPUs(c.CPUs)); err != nil {
-		return err
-	}
-	for _, why := range []string{c.checkMembers(), c.checkNumbers(), c.checkWords()} {
-		if why != "" {
-			return load.UsageError(why)
-		}
-	}
-	if !steered {
-		return load.CheckDuration(c.Duration)
-	}
-	return nil
+	return cmp.Or(load.CheckTarget(c.Target), load.Common{Connections: max(1, c.Members), Rate: c.Rate, MaxRate: MaxRate, Unit: "messages", Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}.
+		Check(!steered, c.checkMembers(), c.checkWords()))
 }
 
 func (c Config) checkMembers() string {
@@ -73,24 +60,14 @@ func (c Config) checkMembers() string {
 		return fmt.Sprintf("%d rooms are out of range for %d members: give 1 to as many as there are members", c.Rooms, c.Members)
 	case c.Senders < 0 || c.Senders > c.Members:
 		return fmt.Sprintf("%d senders are out of range: give 1 to the number of members, %d", c.Senders, c.Members)
-	case c.Idle < 0 || c.Idle > MaxIdle:
-		return fmt.Sprintf("%d idle connections are out of range: give 0 to %d", c.Idle, MaxIdle)
+	case c.Idle < 0 || c.Idle > load.MaxConnections:
+		return fmt.Sprintf("%d idle connections are out of range: give 0 to %d", c.Idle, load.MaxConnections)
+	case c.Size < MinSize || c.Size > MaxSize:
+		return fmt.Sprintf("a text of %d bytes is out of range: give %d to %d", c.Size, MinSize, MaxSize)
 	case c.Replay < 0 || c.Replay > MaxReplay:
 		return fmt.Sprintf("a replay of %d messages is out of range: give 1 to %d", c.Replay, MaxReplay)
 	case c.Replay > 0 && c.Rate > 0:
 		return "a replay has no rate: leave --rate out"
-	}
-	return ""
-}
-
-func (c Config) checkNumbers() string {
-	switch {
-	case c.Rate != 0 && !(c.Rate >= 1e-3 && c.Rate <= MaxRate):
-		return fmt.Sprintf("a rate of %v messages a second is out of range: give 0.001 to %d, or none for a closed loop", c.Rate, MaxRate)
-	case c.Size < MinSize || c.Size > MaxSize:
-		return fmt.Sprintf("a text of %d bytes is out of range: give %d to %d", c.Size, MinSize, MaxSize)
-	case c.Timeout != 0 && (c.Timeout < MinTimeout || c.Timeout > MaxTimeout):
-		return fmt.Sprintf("a timeout of %v is out of range: give %v to %v", c.Timeout, MinTimeout, MaxTimeout)
 	}
 	return ""
 }
@@ -107,23 +84,8 @@ func (c Config) checkWords() string {
 	return ""
 }
 
-func (c Config) timeout() time.Duration {
-	if c.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return c.Timeout
-}
+func (c Config) timeout() time.Duration { return cmp.Or(c.Timeout, load.DefaultTimeout) }
 
-func (c Config) senders() int {
-	if c.Senders == 0 {
-		return c.Members
-	}
-	return c.Senders
-}
+func (c Config) senders() int { return cmp.Or(c.Senders, c.Members) }
 
-func (c Config) prefix() string {
-	if c.Prefix == "" {
-		return "w"
-	}
-	return c.Prefix
-}
+func (c Config) prefix() string { return cmp.Or(c.Prefix, "w") }

@@ -34,6 +34,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	defer s.Poll.Close()
+	s.Histograms = c.Histograms
 	s.Server = server
 	l := newLoop(c, s)
 	defer l.close()

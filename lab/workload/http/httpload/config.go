@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +14,8 @@ import (
 
 // Limits of a Config, so that a typing error does not exhaust the machine.
 const (
-	MaxConnections = load.MaxConnections
-	MaxRate        = 1_000_000        // requests per second
-	MaxRequests    = 1_000_000_000    //
-	MinTimeout     = time.Millisecond //
-	MaxTimeout     = 4 * time.Minute  // the longest latency that can be recorded
-	DefaultTimeout = 5 * time.Second
+	MaxRate     = 1_000_000 // requests per second
+	MaxRequests = 1_000_000_000
 )
 
 // Config describes a load. Run does not modify it.
@@ -30,7 +25,7 @@ type Config struct {
 	// The same Seed has the same order
 	Mix []Request
 	TLS TLS // for https://
-	// 1 to MaxConnections; in the open loop without keep-alive the limit of requests under way
+	// 1 to load.MaxConnections; in the open loop without keep-alive the limit of requests under way
 	Connections int
 	// requests per second over all connections (open loop); 0: closed loop
 	Rate float64
@@ -44,7 +39,7 @@ type Config struct {
 	HTTP2 bool
 	// requests under way on a connection of HTTP/2; 0: 1. Each is due as those of a connection are
 	Streams int
-	// from the due time of a request, in the closed loop from its start; 0: DefaultTimeout
+	// from the due time of a request, in the closed loop from its start; 0: load.DefaultTimeout
 	Timeout time.Duration
 	Gzip    bool // accept gzip
 	// expected body, decoded, of the only request; nil: what Mix says, or without a Mix the body of
@@ -52,7 +47,8 @@ type Config struct {
 	Expect    []byte
 	MaxErrors int64 // errors after which the run stops; 0: no limit
 	// CPUs that all threads of this process are bound to; empty: not changed
-	CPUs []int
+	CPUs       []int
+	Histograms bool // the report has the distributions as histograms, for load.Merge
 }
 
 // Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no
@@ -62,37 +58,8 @@ func (c Config) Check(steered bool) error {
 		return err
 	}
 	scheme, _, _ := strings.Cut(c.URL, ":")
-	if why := c.TLS.check(strings.ToLower(scheme)); why != "" {
-		return load.UsageError(why)
-	}
-	if why := c.checkNumbers(); why != "" {
-		return load.UsageError(why)
-	}
-	if why := cmp.Or(c.checkEnd(steered), c.checkHTTP2(), c.checkMix()); why != "" {
-		return load.UsageError(why)
-	}
-	if !steered && (c.Requests == 0 || c.Duration != 0) {
-		return cmp.Or(load.CheckCPUs(c.CPUs), load.CheckDuration(c.Duration))
-	}
-	return load.CheckCPUs(c.CPUs)
-}
-
-func (c Config) checkNumbers() string {
-	switch {
-	case c.Connections < 1 || c.Connections > MaxConnections:
-		return fmt.Sprintf("%d connections are out of range: give 1 to %d", c.Connections, MaxConnections)
-	case c.Rate != 0 && !(c.Rate >= 1e-3 && c.Rate <= MaxRate):
-		return fmt.Sprintf("a rate of %v requests a second is out of range: give 0.001 to %d, or none for a closed loop", c.Rate, MaxRate)
-	case c.Pattern != "" && !slices.Contains(load.Patterns, c.Pattern):
-		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", c.Pattern)
-	case c.Pattern != "" && c.Rate == 0:
-		return "a closed loop has no arrival pattern: give a rate with it"
-	case c.Timeout != 0 && (c.Timeout < MinTimeout || c.Timeout > MaxTimeout):
-		return fmt.Sprintf("a timeout of %v is out of range: give %v to %v", c.Timeout, MinTimeout, MaxTimeout)
-	case c.MaxErrors < 0:
-		return fmt.Sprintf("a limit of %d errors is out of range: give 1 or more, or 0 for none", c.MaxErrors)
-	}
-	return ""
+	return load.Common{Connections: c.Connections, Rate: c.Rate, MaxRate: MaxRate, Unit: "requests", Pattern: c.Pattern, Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}.
+		Check(!steered && c.Requests == 0, c.TLS.check(strings.ToLower(scheme)), cmp.Or(c.checkEnd(steered), c.checkHTTP2(), c.checkMix()))
 }
 
 // schedule returns when the requests of an open loop are due. Without keep-alive the connections
@@ -104,6 +71,10 @@ func (c Config) schedule(start int64) schedule.Schedule {
 
 func (c Config) checkEnd(steered bool) string {
 	switch {
+	case c.Pattern != "" && c.Rate == 0:
+		return "a closed loop has no arrival pattern: give a rate with it"
+	case c.MaxErrors < 0:
+		return fmt.Sprintf("a limit of %d errors is out of range: give 1 or more, or 0 for none", c.MaxErrors)
 	case c.Requests < 0 || c.Requests > MaxRequests:
 		return fmt.Sprintf("%d requests are out of range: give 1 to %d", c.Requests, MaxRequests)
 	case c.Requests > 0 && c.Rate > 0:
@@ -147,9 +118,4 @@ func (c Config) pattern() string {
 	return cmp.Or(c.Pattern, load.Staggered)
 }
 
-func (c Config) timeout() time.Duration {
-	if c.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return c.Timeout
-}
+func (c Config) timeout() time.Duration { return cmp.Or(c.Timeout, load.DefaultTimeout) }

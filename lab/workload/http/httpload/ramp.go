@@ -3,7 +3,6 @@ package httpload
 import (
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -90,27 +89,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// StepTitle is the heading of a table of steps.
-const StepTitle = "  attempted/s  answered/s  failed %   p50 ms    p99 ms    max ms  late p99 ms  errors"
-
-// StepText formats r as a line under StepTitle.
-func (r *Report) StepText() string {
-	failed := 100 * float64(r.Failed) / float64(max(1, r.Offered))
-	return fmt.Sprintf("%13.1f %11.1f %9.2f %8.3f %9.3f %9.3f %12.3f  %s", r.OfferedRate, r.MessageRate, failed,
-		r.LatencyUS.P50/1e3, r.LatencyUS.P99/1e3, r.LatencyUS.Max/1e3, r.LatenessUS.P99/1e3, r.Trouble())
-}
-
-// WriteSteps writes the table of a ramp.
-func WriteSteps(w io.Writer, steps []Report) error {
-	lines := []string{StepTitle}
-	for i := range steps {
-		lines = append(lines, strings.TrimRight(steps[i].StepText(), " "))
-		if why := steps[i].Stopped; why != "" {
-			lines = append(lines, "  stopped "+why)
-		}
-	}
-	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
-	return err
 }

@@ -30,8 +30,6 @@ type Report struct {
 	Encoded    int64 `json:"encoded"`    // Messages with a body in gzip
 	Opened     int64 `json:"opened"`     // connections of the whole run
 
-	// mean of the latencies of LatencyUS
-	LatencyMeanUS float64 `json:"latency_mean_us"`
 	// open loop: the latencies of LatencyUS in the figures of ab
 	DueUS Times `json:"due_us,omitzero"`
 	// of TCP connections opened in the window or before the first request

@@ -37,6 +37,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	defer s.Poll.Close()
+	s.Histograms = c.Histograms
 	s.Server = server
 	l := newLoop(c, s, tlsConfig, requests)
 	defer l.close()
@@ -59,7 +60,7 @@ func (l *loop) report(secured *TLSReport) Report {
 	}
 	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), Streams: streams, TimeoutNS: int64(l.timeout()),
 		Report: l.State.Report(), Attempted: l.attempted, Unfinished: l.unfinished(), BodyBytes: l.bodyBytes, Encoded: l.encoded, Opened: l.opened,
-		LatencyMeanUS: l.Latency.MeanUS(), ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
+		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
 	if l.open {
 		rep.DueUS = l.Latency.Times()
 	}

@@ -26,17 +26,13 @@ var Operations = []string{Ping, Connect, In, Out, RR, Idle}
 
 // Limits and defaults of a Config.
 const (
-	MaxConnections    = load.MaxConnections
-	MaxFlows          = 60_000           // identifiers of pings, which have 16 bits
-	MaxRate           = 200_000          // pings per second
-	MaxProcesses      = 5_000            //
-	MinSize           = 16               // bytes of a ping's payload, which contains its number
-	MaxSize           = 65_507           //
-	MinTimeout        = time.Millisecond //
-	MaxTimeout        = 4 * time.Minute  // the longest latency that can be recorded
-	DefaultTimeout    = 5 * time.Second
-	DefaultSize       = 56 // as in ping
-	DefaultFlowRate   = 10 // pings per second of each flow
+	MaxFlows          = 60_000  // identifiers of pings, which have 16 bits
+	MaxRate           = 200_000 // pings per second
+	MaxProcesses      = 5_000   //
+	MinSize           = 16      // bytes of a ping's payload, which contains its number
+	MaxSize           = 65_507  //
+	DefaultSize       = 56      // as in ping
+	DefaultFlowRate   = 10      // pings per second of each flow
 	DefaultCongestion = "cubic"
 )
 
@@ -48,7 +44,7 @@ type Config struct {
 	Operation string // one of Operations
 	Address   string // the stack's IP address
 	Port      int    // 0: the port of the operation's service
-	// clients of connect, connections of in, out, rr and idle, 1 to MaxConnections; ignored for
+	// clients of connect, connections of in, out, rr and idle, 1 to load.MaxConnections; ignored for
 	// ping
 	Connections int
 	Congestion  string // congestion control of the sockets here; empty: DefaultCongestion
@@ -61,24 +57,22 @@ type Config struct {
 	Processes int
 	Duration  time.Duration // of the window; may be 0 if steered
 	// of a connection attempt, an operation, a ping, and of no progress of bulk data; 0:
-	// DefaultTimeout
+	// load.DefaultTimeout
 	Timeout time.Duration
 	// CPUs that all threads of this process are bound to; empty: not changed
-	CPUs []int
+	CPUs       []int
+	Histograms bool // the report has the distributions as histograms, for load.Merge
 }
 
 // Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no
 // Duration.
 func (c Config) Check(steered bool) error {
-	for _, check := range []func() string{c.checkWords, c.checkCounts, c.checkPings} {
-		if why := check(); why != "" {
-			return load.UsageError(why)
-		}
+	connections := c.Connections
+	if c.Operation == Ping {
+		connections = 1
 	}
-	if steered && c.Duration == 0 {
-		return load.CheckCPUs(c.CPUs)
-	}
-	return cmp.Or(load.CheckCPUs(c.CPUs), load.CheckDuration(c.Duration))
+	return load.Common{Connections: connections, Rate: c.Rate, MaxRate: MaxRate, Unit: "pings", Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}.
+		Check(!steered, c.checkWords(), c.checkPings())
 }
 
 func (c Config) checkWords() string {
@@ -98,16 +92,6 @@ func (c Config) checkWords() string {
 	return ""
 }
 
-func (c Config) checkCounts() string {
-	switch {
-	case c.Operation != Ping && (c.Connections < 1 || c.Connections > MaxConnections):
-		return fmt.Sprintf("%d connections are out of range: give 1 to %d", c.Connections, MaxConnections)
-	case c.Timeout != 0 && (c.Timeout < MinTimeout || c.Timeout > MaxTimeout):
-		return fmt.Sprintf("a timeout of %v is out of range: give %v to %v", c.Timeout, MinTimeout, MaxTimeout)
-	}
-	return ""
-}
-
 func (c Config) checkPings() string {
 	switch {
 	case c.Operation != Ping && (c.Flows != 0 || c.Rate != 0 || c.Size != 0 || c.Together || c.Processes != 0):
@@ -118,8 +102,6 @@ func (c Config) checkPings() string {
 		return fmt.Sprintf("%d processes are out of range: give 1 to %d, or none for one sender", c.Processes, MaxProcesses)
 	case c.Processes > 0 && (c.Flows > 1 || c.Together):
 		return "each process of the system's ping is a flow with its own timing: leave flows and together out"
-	case c.Rate != 0 && !(c.Rate >= 1e-3 && c.Rate <= MaxRate):
-		return fmt.Sprintf("a rate of %v pings a second is out of range: give 0.001 to %d", c.Rate, MaxRate)
 	case c.Size != 0 && (c.Size < MinSize || c.Size > MaxSize):
 		return fmt.Sprintf("a ping of %d bytes is out of range: give %d to %d", c.Size, MinSize, MaxSize)
 	}
@@ -128,29 +110,18 @@ func (c Config) checkPings() string {
 
 // withDefaults returns c with the defaults of unset fields.
 func (c Config) withDefaults() Config {
-	set := func(field *int, value int) {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	set(&c.Port, services[c.Operation])
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Port, c.Timeout = cmp.Or(c.Port, services[c.Operation]), cmp.Or(c.Timeout, load.DefaultTimeout)
 	if c.Operation != Ping {
-		if c.Congestion == "" {
-			c.Congestion = DefaultCongestion
-		}
+		c.Congestion = cmp.Or(c.Congestion, DefaultCongestion)
 		return c
 	}
 	c.Congestion, c.Connections = "", 0
-	set(&c.Flows, 1)
-	set(&c.Size, DefaultSize)
-	if c.Rate == 0 {
-		if c.Rate = DefaultFlowRate * float64(c.Flows); c.Processes > 0 {
-			c.Rate = float64(c.Processes)
-		}
+	c.Flows, c.Size = cmp.Or(c.Flows, 1), cmp.Or(c.Size, DefaultSize)
+	rate := DefaultFlowRate * float64(c.Flows)
+	if c.Processes > 0 {
+		rate = float64(c.Processes)
 	}
+	c.Rate = cmp.Or(c.Rate, rate)
 	return c
 }
 

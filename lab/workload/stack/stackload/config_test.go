@@ -47,7 +47,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 		if err := c.Check(true); err != nil {
 			t.Error(err)
 		}
-		if d := c.withDefaults(); d.server() != want || d.Timeout != DefaultTimeout || (d.Congestion == "cubic") != (operation != Ping) {
+		if d := c.withDefaults(); d.server() != want || d.Timeout != load.DefaultTimeout || (d.Congestion == "cubic") != (operation != Ping) {
 			t.Errorf("%s: got %+v at %s, want %s", operation, d, d.server(), want)
 		}
 	}

@@ -32,6 +32,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	defer s.Poll.Close()
+	s.Histograms = c.Histograms
 	w, err := newWork(ctx, c, s)
 	if err != nil {
 		return Report{}, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 	"weir/lab/load"
 )
@@ -38,24 +37,15 @@ type Config struct {
 	// short connections a second that connect, send one message and close; 0: none
 	Churn float64
 	// the cores that every thread of this process is bound to; empty: unchanged
-	CPUs []int
+	CPUs       []int
+	Histograms bool // the report has the distributions as histograms, for load.Merge
 }
 
 // Check returns an error that says in one sentence what is wrong with c. A steered run needs no
 // Duration.
 func (c Config) Check(steered bool) error {
-	if err := cmp.Or(load.CheckTarget(c.Target), load.CheckCPUs(c.CPUs)); err != nil {
-		return err
-	}
-	for _, check := range []func() string{c.checkCounts, c.checkRate, c.checkBits} {
-		if why := check(); why != "" {
-			return load.UsageError(why)
-		}
-	}
-	if !steered {
-		return load.CheckDuration(c.Duration)
-	}
-	return nil
+	return cmp.Or(load.CheckTarget(c.Target), load.Common{Connections: max(1, c.Connections), Rate: c.Rate, MaxRate: MaxRate, Unit: "messages", Pattern: c.Pattern, Duration: c.Duration, CPUs: c.CPUs}.
+		Check(!steered, c.checkCounts(), c.checkRate(), c.checkBits()))
 }
 
 func (c Config) checkCounts() string {
@@ -73,13 +63,10 @@ func (c Config) checkCounts() string {
 }
 
 func (c Config) checkRate() string {
-	if c.Pattern != "" && !slices.Contains(load.Patterns, c.Pattern) {
-		return fmt.Sprintf("the pattern %q is unknown: use staggered, together or poisson", c.Pattern)
-	}
 	if c.Bits != 0 || c.Connections == 0 {
 		return ""
 	}
-	if !(c.Rate >= 1e-3 && c.Rate <= MaxRate) {
+	if c.Rate == 0 || math.IsNaN(c.Rate) || math.IsInf(c.Rate, 0) {
 		return fmt.Sprintf("a rate of %v messages a second is out of range: give 0.001 to %d", c.Rate, MaxRate)
 	}
 	if total := c.Rate * float64(c.Connections); total > MaxTotalRate {
@@ -99,7 +86,7 @@ func (c Config) checkBits() string {
 	case c.Echo:
 		return "the latency of echoes cannot be measured with bits a second, which have no schedule of messages: give a rate instead"
 	case c.Pattern == load.Poisson:
-		return "bits a second are sent as tcpkali does, which has no load.Poisson arrivals: use together (its default) or staggered"
+		return "bits a second are sent as tcpkali does, which has no Poisson arrivals: use together (its default) or staggered"
 	}
 	return ""
 }

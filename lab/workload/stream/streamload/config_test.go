@@ -38,13 +38,13 @@ func TestInvalidConfigurationsAreRejected(t *testing.T) {
 		{func(c *Config) { c.Bits = 1e6 }, "exclude one another"},
 		{func(c *Config) { c.Bits, c.Rate = 1, 0 }, "1 bits a second are out of range"},
 		{func(c *Config) { c.Bits, c.Rate, c.Echo = 1e6, 0, true }, "the latency of echoes cannot be measured"},
-		{func(c *Config) { c.Bits, c.Rate, c.Pattern = 1e6, 0, load.Poisson }, "no load.Poisson"},
+		{func(c *Config) { c.Bits, c.Rate, c.Pattern = 1e6, 0, load.Poisson }, "no Poisson arrivals"},
 	} {
 		c := good
 		test.change(&c)
 		err := c.Check(false)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !errors.Is(err, load.ErrUsage) {
-			t.Errorf("got %v, want an load.ErrUsage with %q", err, test.want)
+			t.Errorf("got %v, want a load.ErrUsage with %q", err, test.want)
 		}
 	}
 }

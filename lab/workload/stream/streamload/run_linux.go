@@ -35,6 +35,7 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	defer s.Poll.Close()
+	s.Histograms = c.Histograms
 	s.Server = server
 	l := newLoop(ctx, c, s)
 	defer l.close()
@@ -65,6 +66,10 @@ func (l *loop) report() Report {
 	}
 	rep.Report = l.State.Report()
 	rep.GapUS, rep.SpreadUS = l.gaps.Percentiles(), l.spread.Percentiles()
+	if l.State.Histograms {
+		rep.SetHistogram("gap", l.gaps)
+		rep.SetHistogram("spread", l.spread)
+	}
 	if l.Bits > 0 {
 		rep.AchievedRatio = load.Ratio(l.Bytes*8e9, int64(l.Bits*float64(l.Connections))*l.Length())
 	}

@@ -1,0 +1,144 @@
+package http
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+
+	"weir/lab/contract"
+)
+
+// Needs is what a load with described requests needs of a server. A server of any making can be
+// checked for that alone; it does not have to serve the files of this project.
+type Needs struct {
+	Requests    []Request // at least one
+	KeepAlive   bool      // a connection takes several requests
+	Connections int       // that are open at once; 0: one
+}
+
+// Request is a request that a load sends, and the response that it expects.
+type Request struct {
+	Method string      // empty: GET
+	Path   string      // with the query, if it has one: "/hello?n=1"
+	Header http.Header // besides Host and Content-Length; may be nil
+	Body   []byte
+	Status int                     // of the response; 0: 200
+	Check  func(body []byte) error // judges the body of the response; nil: every body is correct
+}
+
+// maxVisitors bounds how many connections the check of Needs.Connections opens.
+const maxVisitors = 100
+
+// Contract returns the contract of a server for the load: that it listens, answers every described
+// request as described, survives clients that leave, and ends by SIGTERM with all its processes.
+// Its connections are persistent or concurrent if the load needs that. It may print what it likes.
+// A request that cannot be sent, such as one with a blank in its method, fails the first check.
+func (n Needs) Contract() contract.Kind {
+	k := contract.Kind{Workloads: Contract.Workloads, Prepare: prepare}
+	for _, c := range []struct {
+		needed bool
+		name   string
+		run    func(Needs, *bench)
+	}{
+		{true, "answer", Needs.answer},
+		{n.KeepAlive, "keep-alive", Needs.keepAlive},
+		{n.Connections > 1, "connections", Needs.connections},
+		{true, "clients that leave", Needs.leave},
+		{true, "SIGTERM", Needs.stop},
+	} {
+		if c.needed {
+			run := on(func(b *bench) { c.run(n, b) })
+			k.Checks = append(k.Checks, contract.Check{Name: c.name, Shares: true, Run: run})
+		}
+	}
+	return k
+}
+
+// text returns the request as it is sent to a server at addr. With last, the client asks the server
+// to close the connection.
+func (r Request) text(addr string, last bool) string {
+	request, err := http.NewRequest(r.Method, "http://"+addr+r.Path, bytes.NewReader(r.Body))
+	contract.Must(err)
+	request.Header = r.Header.Clone()
+	if request.Header == nil {
+		request.Header = http.Header{}
+	}
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", "weir")
+	}
+	request.Close = last
+	var text strings.Builder
+	contract.Must(request.Write(&text))
+	return text.String()
+}
+
+// ask sends a request and judges its response.
+func (v *conn) ask(r Request, last bool) {
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	if r.Status == 0 {
+		r.Status = http.StatusOK
+	}
+	contract.During(r.Method+" "+r.Path, func() {
+		v.write(r.text(v.b.Addr(), last))
+		a := v.read(r.Method)
+		a.checkStatus(r.Status)
+		if r.Check != nil {
+			contract.Must(r.Check(a.body))
+		}
+	})
+}
+
+// answer checks that each request is answered, on a connection of its own.
+func (n Needs) answer(b *bench) {
+	for _, r := range n.Requests {
+		v := b.dial()
+		v.ask(r, !n.KeepAlive)
+		v.Close()
+	}
+}
+
+// keepAlive checks fifty requests on one connection.
+func (n Needs) keepAlive(b *bench) {
+	v := b.dial()
+	for i := range 50 {
+		contract.During(fmt.Sprintf("request %d on one connection", i+1), func() { v.ask(n.Requests[i%len(n.Requests)], false) })
+	}
+	v.Close()
+}
+
+// connections checks that connections that are open at once are all served.
+func (n Needs) connections(b *bench) {
+	all := b.dialAll(min(n.Connections, maxVisitors))
+	contract.During(fmt.Sprintf("on one of %d connections", len(all)), func() {
+		contract.InParallel(len(all), func(i int) { all[i].ask(n.Requests[i%len(n.Requests)], !n.KeepAlive) })
+	})
+	for _, v := range all {
+		v.Close()
+	}
+}
+
+// leave checks that the server survives clients that leave before they have a response.
+func (n Needs) leave(b *bench) {
+	text := n.Requests[0].text(b.Addr(), true)
+	for _, client := range []struct {
+		what, sends string
+		leave       func(*net.TCPConn)
+	}{
+		{"sends nothing", "", func(c *net.TCPConn) { c.Close() }},
+		{"leaves in the middle of a request", text[:len(text)/2], func(c *net.TCPConn) { c.Close() }},
+		{"resets its connection", text, contract.Reset},
+	} {
+		v := b.dial()
+		v.write(client.sends)
+		client.leave(v.TCPConn)
+		contract.During("after a client that "+client.what, func() { n.answer(b) })
+	}
+}
+
+// stop checks that SIGTERM ends the server, which the last check of a server is charged with. The
+// connection of a client that was served is still open, if the server keeps it.
+func (n Needs) stop(b *bench) { b.dial().ask(n.Requests[0], !n.KeepAlive) }
