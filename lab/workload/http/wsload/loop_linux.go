@@ -1,0 +1,220 @@
+package wsload
+
+import (
+	"golang.org/x/sys/unix"
+
+	"weir/lab/internal/oneloop"
+	"weir/lab/internal/schedule"
+	"weir/lab/internal/tally"
+	"weir/lab/workload/http/wsload/frame"
+)
+
+// The kinds of errors beside those of package oneloop. A failed message has one of them.
+const (
+	kindUpgrade  = "upgrade"  // the server did not upgrade the connection
+	kindClose    = "close"    // the server sent a Close frame
+	kindEcho     = "echo"     // not the echo of the message, or of none
+	kindProtocol = "protocol" // not WebSocket
+	kindLost     = "lost"     // due on a connection that was lost before
+)
+
+// maxDispatch is the number of messages that are sent before echoes are read again.
+const maxDispatch = 256
+
+// loop sends messages and receives them on one locked thread.
+type loop struct {
+	Config
+	*oneloop.State
+	payloads payloads
+	op       frame.Opcode // of messages
+	conns    []conn
+	buffer   []byte
+	encoded  []byte  // a frame
+	freed    []int32 // connections that may send their next message in the closed loop
+
+	isOpen   bool              // the loop is open
+	schedule schedule.Schedule // of an open loop that has begun
+	order    schedule.Order    // of schedule; nil before the open loop begins
+	counts
+}
+
+// counts holds the figures of the loop beside oneloop.Counts.
+type counts struct {
+	connects, upgrades                             tally.Distribution
+	sent, received, receivedBytes, pings, unclosed int64 // see Report
+}
+
+func newLoop(c Config, s *oneloop.State) *loop {
+	l := &loop{Config: c, State: s, payloads: newPayloads(c.Size), op: frame.Binary, conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10),
+		isOpen: c.Rate > 0, counts: counts{connects: tally.NewDistribution(), upgrades: tally.NewDistribution()}}
+	if c.Text {
+		l.op = frame.Text
+	}
+	for i := range l.conns {
+		l.conns[i].fd = -1
+	}
+	return l
+}
+
+// close closes the sockets. It must be called after the run.
+func (l *loop) close() {
+	for i := range l.conns {
+		l.closeSocket(i)
+	}
+}
+
+func (l *loop) closeSocket(i int) {
+	c := &l.conns[i]
+	if c.fd >= 0 {
+		unix.Close(int(c.fd)) //nolint:errcheck // nothing is lost
+	}
+	c.fd = -1
+}
+
+// sayGoodbye closes the connections by Close frames, and waits for the server to do so for at most a
+// second. It must be called after the run.
+func (l *loop) sayGoodbye() {
+	remaining := 0
+	for i := range l.conns {
+		if c := &l.conns[i]; c.state == open {
+			c.state = closing
+			l.write(i, frame.Close, []byte{1000 >> 8, 1000 & 0xff})
+			if c.fd >= 0 {
+				remaining++
+			}
+		}
+	}
+	for deadline := l.Clock.Now() + 1e9; remaining > 0 && l.Clock.Now() < deadline; {
+		l.Poll.Wait(l.Clock, deadline, 0, func(i int, events uint32) {
+			if c := &l.conns[i]; c.state == closing && c.fd >= 0 {
+				if l.Handle(i, events); c.fd < 0 {
+					remaining--
+				}
+			}
+		})
+	}
+	l.unclosed = int64(remaining)
+}
+
+// Begun implements oneloop.Loop.
+func (l *loop) Begun() {
+	if l.isOpen {
+		l.schedule = l.Config.schedule(l.Start.Load())
+		l.order = l.schedule.Order()
+	}
+	for i := range l.conns {
+		c := &l.conns[i]
+		if l.isOpen {
+			c.next = l.schedule.First(i)
+		} else if l.Echo {
+			l.freed = append(l.freed, int32(i))
+		}
+		c.awaited, c.pending = c.next, c.next
+	}
+}
+
+// after returns the moment that follows m on connection i; in the closed loop it has no time yet.
+func (l *loop) after(i int, m schedule.Moment) schedule.Moment {
+	if l.isOpen {
+		return l.schedule.After(i, m)
+	}
+	return schedule.Moment{K: m.K + 1}
+}
+
+// Due implements oneloop.Loop.
+func (l *loop) Due() (at, then int64) {
+	if l.order == nil {
+		return tally.Unset, tally.Unset
+	}
+	at, _ = l.order.Peek()
+	return at, l.order.Then()
+}
+
+// Offer implements oneloop.Loop.
+func (l *loop) Offer(now int64) (more bool) {
+	n := len(l.freed)
+	for _, i := range l.freed[:n] {
+		if c := &l.conns[i]; c.state == open && !l.IsOver {
+			l.start(int(i), now)
+		}
+	}
+	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
+	if l.isOpen {
+		l.dispatch(now)
+	}
+	return len(l.freed) > 0
+}
+
+// start sends the next message of connection i of the closed loop.
+func (l *loop) start(i int, now int64) {
+	c := &l.conns[i]
+	c.next.At, c.awaited.At, c.pending.At = now, now, now
+	c.dueCount++
+	if l.Window.Holds(now) {
+		l.Offered++
+	}
+	l.sendNext(i)
+}
+
+// dispatch sends the messages that are due, at most maxDispatch and none after the window. It
+// returns the due time of the next one.
+func (l *loop) dispatch(now int64) int64 {
+	end := l.Window.To.Load()
+	at, i := l.order.Peek()
+	for n := 0; at <= now && at < end && n < maxDispatch; n++ {
+		if l.Window.Holds(at) {
+			l.Offered++
+		}
+		l.order.Advance()
+		l.messageDue(i, at, now)
+		now = max(now, l.Clock.Now())
+		at, i = l.order.Peek()
+	}
+	return at
+}
+
+// messageDue sends the message of connection i that became due at the given time, or leaves it until
+// the socket has room.
+func (l *loop) messageDue(i int, at, now int64) {
+	c := &l.conns[i]
+	c.dueCount++
+	switch {
+	case c.state != open:
+		l.abandon(i, now, kindLost, "its connection was lost before")
+	case len(c.out) > 0:
+		if l.Window.Holds(at) {
+			l.Behind++
+		}
+	default:
+		l.RecordLateness(at, now)
+		l.sendNext(i)
+	}
+}
+
+// Finish sends the messages that were due in the window.
+func (l *loop) Finish(end int64) {
+	for l.isOpen && l.dispatch(end) < end {
+	}
+}
+
+// Waiting implements oneloop.Loop.
+func (l *loop) Waiting(int64) bool { return l.unfinished() > 0 }
+
+// unfinished counts the messages that are due and neither answered nor failed.
+func (l *loop) unfinished() (n int64) {
+	for i := range l.conns {
+		n += int64(l.conns[i].dueCount - l.conns[i].pending.K)
+	}
+	return n
+}
+
+// Check implements oneloop.Loop: it counts the messages that are not answered in time.
+func (l *loop) Check(now int64) (next int64) {
+	timeout := int64(l.timeout())
+	for i := range l.conns {
+		for c := &l.conns[i]; c.pending.K < c.dueCount && now-c.pending.At > timeout; {
+			l.failPending(i, now, oneloop.KindTimeout, "no echo within "+l.timeout().String())
+		}
+	}
+	return now + min(oneloop.Nap, max(timeout/20, 1e6))
+}
