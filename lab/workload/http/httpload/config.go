@@ -31,7 +31,7 @@ type Config struct {
 	Rate float64
 	// of the open loop: load.Staggered, load.Together or load.Poisson; empty: load.Staggered
 	Pattern  string
-	Seed     uint64        // of load.Poisson and of Mix: the same seed has the same due times and order
+	Seed     uint64        // of load.Poisson and Mix: the same seed has the same times and order
 	Requests int64         // number of requests after which a closed loop ends; 0: no limit
 	Duration time.Duration // of the measured window; 0 only with Requests or when steered
 	Close    bool          // no keep-alive: a new connection for each request

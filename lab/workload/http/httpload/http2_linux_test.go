@@ -247,8 +247,8 @@ func TestEveryMisbehaviourOfHTTP2HasItsKind(t *testing.T) {
 	}
 }
 
-// TestConnectionsThatGoAwayAreReplaced checks a server that sends GOAWAY with every fifth answer, as
-// nginx does after keepalive_requests: what it accepted is answered, and the rest by a new
+// TestConnectionsThatGoAwayAreReplaced checks a server that sends GOAWAY with every fifth answer,
+// as nginx does after keepalive_requests: what it accepted is answered, and the rest by a new
 // connection.
 func TestConnectionsThatGoAwayAreReplaced(t *testing.T) {
 	url := rawServer(t, playsHTTP2(func(f *frames, id uint32) {

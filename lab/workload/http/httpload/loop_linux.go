@@ -96,7 +96,7 @@ func (l *loop) Due() (at, then int64) {
 	return at, l.order.Then()
 }
 
-// Offer implements oneloop.Loop.
+// Offer implements oneloop.Loop. It reports whether more can be started.
 func (l *loop) Offer(now int64) (more bool) {
 	l.proceedAll(now)
 	if l.open {
@@ -133,7 +133,7 @@ func (l *loop) Finish(end int64) {
 	l.flushSessions()
 }
 
-// Waiting implements oneloop.Loop.
+// Waiting implements oneloop.Loop: it reports whether requests are unfinished.
 func (l *loop) Waiting(int64) bool { return !l.errorLimitReached() && l.unfinished() > 0 }
 
 // unfinished counts the requests that are under way, or were due but not started because their

@@ -127,7 +127,7 @@ func handshakeError(name string, err error) error {
 		why = fmt.Sprintf("the server's certificate is not for %q: give a name that it has by --server-name, or accept any by --insecure", name)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		why = "the server's certificate has expired or is not yet valid: renew it, or accept any by --insecure"
-	case strings.Contains(err.Error(), "no application protocol"): // crypto/tls exports no type of a server's alert
+	case strings.Contains(err.Error(), "no application protocol"): // an alert, which has no type
 		why = "the server does not have the HTTP version that was asked for by ALPN: leave out --http2, or turn HTTP/2 on in the server"
 	case errors.As(err, &notTLS):
 		why = "the server does not speak TLS on this port: correct the port, or write http://"

@@ -76,7 +76,7 @@ func (l *loop) Handle(i int, events uint32) {
 	}
 }
 
-// beginUpgrade asks for WebSocket on connection i, if it was opened.
+// beginUpgrade asks for WebSocket on connection i, and reports whether its TCP connection is open.
 func (l *loop) beginUpgrade(i int) bool {
 	c := &l.conns[i]
 	if err := oneloop.Connected(int(c.fd)); err != nil {
@@ -222,8 +222,8 @@ func (l *loop) dataReceived(i int, in []byte, now int64) {
 	}
 }
 
-// headReceived handles data of the answer to the upgrade of connection i, and returns what is behind
-// it.
+// headReceived handles data of the answer to the upgrade of connection i, and returns what is
+// behind it.
 func (l *loop) headReceived(i int, in []byte, now int64) (rest []byte) {
 	c := &l.conns[i]
 	before := len(c.head)

@@ -2,8 +2,8 @@
 // connections, compares their echoes or counts what comes, and reports latencies and how well it
 // kept its own schedule.
 //
-// Each connection is opened by an upgrade of HTTP/1.1, and stays open for the whole run. In the open
-// loop messages are due as the requests of package httpload are: each due time belongs to a
+// Each connection is opened by an upgrade of HTTP/1.1, and stays open for the whole run. In the
+// open loop messages are due as the requests of package httpload are: each due time belongs to a
 // connection, and latency counts from it to the last byte of the echo. A connection may have any
 // number of messages under way. A message whose connection is full is sent late, and none is left
 // out. In the closed loop, which needs echoes, each connection sends its next message when it has

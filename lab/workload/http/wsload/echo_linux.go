@@ -66,7 +66,7 @@ func (l *loop) messagePiece(i int, p frame.Piece, now int64) {
 	}
 }
 
-// echoReceived handles the complete echo, of the given size, of the awaited message of connection i.
+// echoReceived handles the complete echo of the awaited message of connection i.
 func (l *loop) echoReceived(i, size int, now int64) {
 	c := &l.conns[i]
 	m, wrong := c.awaited, c.wrong || size != l.Size

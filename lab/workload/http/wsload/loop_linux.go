@@ -71,8 +71,8 @@ func (l *loop) closeSocket(i int) {
 	c.fd = -1
 }
 
-// sayGoodbye closes the connections by Close frames, and waits for the server to do so for at most a
-// second. It must be called after the run.
+// sayGoodbye closes the connections by Close frames, and waits at most a second for the server to
+// close them too. It must be called after the run.
 func (l *loop) sayGoodbye() {
 	remaining := 0
 	for i := range l.conns {
@@ -130,7 +130,7 @@ func (l *loop) Due() (at, then int64) {
 	return at, l.order.Then()
 }
 
-// Offer implements oneloop.Loop.
+// Offer implements oneloop.Loop. It reports whether more can be sent.
 func (l *loop) Offer(now int64) (more bool) {
 	n := len(l.freed)
 	for _, i := range l.freed[:n] {
@@ -173,8 +173,8 @@ func (l *loop) dispatch(now int64) int64 {
 	return at
 }
 
-// messageDue sends the message of connection i that became due at the given time, or leaves it until
-// the socket has room.
+// messageDue sends the message of connection i that became due at the given time, or leaves it
+// until the socket has room.
 func (l *loop) messageDue(i int, at, now int64) {
 	c := &l.conns[i]
 	c.dueCount++
@@ -197,7 +197,7 @@ func (l *loop) Finish(end int64) {
 	}
 }
 
-// Waiting implements oneloop.Loop.
+// Waiting implements oneloop.Loop: it reports whether echoes are awaited.
 func (l *loop) Waiting(int64) bool { return l.unfinished() > 0 }
 
 // unfinished counts the messages that are due and neither answered nor failed.

@@ -8,8 +8,8 @@ import (
 	"weir/lab/load"
 )
 
-// Report is the outcome of a run. Its messages are those with a correct echo, or without Config.Echo
-// those sent, or without a rate those received.
+// Report is the outcome of a run. Its messages are those with a correct echo, or without
+// Config.Echo those sent, or without a rate those received.
 type Report struct {
 	URL         string  `json:"url"`
 	Address     string  `json:"address"` // of the server

@@ -151,7 +151,7 @@ func (c *Conn) setting(s http2.Setting) error {
 		change := int64(s.Val) - c.initialWindow
 		c.initialWindow += change
 		for _, open := range c.streams {
-			if open.window += change; open.window > maxStreamID {
+			if open.window += change; open.window > maxWindow {
 				return ErrWindow
 			}
 		}
@@ -175,7 +175,7 @@ func (c *Conn) windowUpdate(f *http2.WindowUpdateFrame) error {
 		}
 		window = &s.window
 	}
-	if *window += int64(f.Increment); *window > maxStreamID { // the largest window is the same number
+	if *window += int64(f.Increment); *window > maxWindow {
 		return ErrWindow
 	}
 	c.pump()
