@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"weir/lab/load"
@@ -31,11 +30,7 @@ type httpCmd struct {
 	Ramp           string        `placeholder:"FROM:TO:STEP" help:"Several rates, one after the other, each for --duration."`
 	CoolDown       time.Duration `default:"1s" help:"Pause between two steps of a ramp."`
 	Limit          time.Duration `default:"100ms" help:"For --knee alone: a p99 latency below this."`
-	Insecure       bool          `help:"https: accept any certificate."`
-	CA             string        `name:"ca" placeholder:"FILE" predictor:"file" help:"https: trust the certificates in this file (PEM) instead of the system's."`
-	ServerName     string        `placeholder:"NAME" help:"https: the name to ask for and to verify (default: the host of the URL)."`
-	Resume         bool          `help:"https: resume TLS sessions; without it every handshake is a full one."`
-	KeyExchange    string        `placeholder:"X25519" help:"https: the only key exchange to offer: X25519, X25519MLKEM768, P-256, P-384 or P-521 (default: what Go prefers)."`
+	tlsFlags       `embed:""`
 	loadFlags
 }
 
@@ -73,10 +68,8 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	if c.CA != "" {
-		if config.TLS.CA, err = os.ReadFile(c.CA); err != nil {
-			return usageError{fmt.Errorf("load: cannot read the certificates to trust: %w", err)}
-		}
+	if config.TLS, err = c.tls(); err != nil {
+		return err
 	}
 	if c.Expect != "" {
 		text, release, err := httpload.ReadExpected(c.Expect)
@@ -114,8 +107,7 @@ func (c *httpCmd) send(ctx context.Context, t *terminal, config httpload.Config)
 
 func (c *httpCmd) config() (httpload.Config, error) {
 	config := httpload.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, HTTP2: c.HTTP2, Streams: c.Streams, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
-		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs, Histograms: c.Histograms,
-		TLS: httpload.TLS{Insecure: c.Insecure, ServerName: c.ServerName, Resume: c.Resume, KeyExchange: c.KeyExchange}}
+		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs, Histograms: c.Histograms}
 	if c.Duration != nil || c.Requests == 0 {
 		config.Duration = c.length()
 	}

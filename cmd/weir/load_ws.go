@@ -10,7 +10,7 @@ import (
 )
 
 type wsCmd struct {
-	URL string `arg:"" name:"url" help:"ws://HOST:PORT/PATH."`
+	URL string `arg:"" name:"url" help:"ws://HOST:PORT/PATH, or wss://."`
 
 	Connections int           `short:"c" default:"64" help:"Connections, which stay open for the whole run."`
 	Rate        *float64      `placeholder:"R" help:"Open loop: messages per second in total. Without it a closed loop: each connection sends its next message when the last is echoed."`
@@ -22,16 +22,18 @@ type wsCmd struct {
 	Headers     []string      `name:"header" sep:"none" placeholder:"'NAME: VALUE'" help:"A header field of the upgrade. May be repeated. Other users of the machine see it."`
 	Timeout     time.Duration `default:"5s" help:"A message without an echo after this time, counted from its intended send time, has failed."`
 	Limit       time.Duration `default:"100ms" help:"For --knee alone: a p99 latency below this."`
+	tlsFlags    `embed:""`
 	loadFlags
 }
 
 // Help is the long part of the command's help.
 func (c *wsCmd) Help() string {
-	return `Every connection is opened by an upgrade, and closed by a Close frame after the run. The server must echo every message in order, with the same type; contents differ between messages. With --count what comes is only counted. Pings are answered. Errors are counted by kind: connect, upgrade, timeout, reset, closed (without a Close frame), close (the server sent one), echo (not the message), protocol, and lost (due on a connection that was lost before).
+	return `Every connection is opened by an upgrade, and closed by a Close frame after the run. The server must echo every message in order, with the same type; contents differ between messages. With --count what comes is only counted. Pings are answered. Errors are counted by kind: connect, tls, upgrade, timeout, reset, closed (without a Close frame), close (the server sent one), echo (not the message), protocol, and lost (due on a connection that was lost before).
 
 The report shows:
 
   connect    time to open a TCP connection
+  handshake  wss: from there to the end of the TLS handshake
   upgrade    from there to the answer of the upgrade
   latency    from the intended send time to the last byte of the echo
   lateness   actual minus intended send time, for messages whose connection had room
@@ -43,12 +45,17 @@ Examples:
   weir load ws -c 1000 --rate 20000 --size 200 --text ws://127.0.0.1:8080/echo
   weir load ws -c 1000 --rate 5000 --pattern poisson --seed 7 ws://127.0.0.1:8080/echo
   weir load ws -c 10000 --count --duration 60s ws://127.0.0.1:8080/news    subscribers that only listen
+  weir load ws -c 64 --ca cert.pem wss://localhost:8443/echo
   weir load ws -c 64 --knee "p99 < 5ms" ws://127.0.0.1:8080/echo`
 }
 
 func (c *wsCmd) Run(ctx context.Context, t *terminal) error {
 	config := wsload.Config{URL: c.URL, Headers: c.Headers, Connections: c.Connections, Pattern: c.Pattern, Seed: c.Seed, Size: c.Size, Text: c.Text, Echo: !c.Count,
 		Duration: c.length(), Timeout: c.Timeout, CPUs: c.CPUs, Histograms: c.Histograms}
+	var err error
+	if config.TLS, err = c.tls(); err != nil {
+		return err
+	}
 	if c.Rate != nil {
 		if config.Rate = *c.Rate; config.Rate == 0 {
 			return usageError{errors.New("load: --rate is 0: give a positive rate, or leave --rate out for a closed loop")}
@@ -68,6 +75,6 @@ func (c *wsCmd) Run(ctx context.Context, t *terminal) error {
 			}
 			return to
 		}}
-	_, err := s.send(ctx, t, config)
+	_, err = s.send(ctx, t, config)
 	return err
 }

@@ -59,7 +59,7 @@ func (c Config) Check(steered bool) error {
 	}
 	scheme, _, _ := strings.Cut(c.URL, ":")
 	return load.Common{Connections: c.Connections, Rate: c.Rate, MaxRate: MaxRate, Unit: "requests", Pattern: c.Pattern, Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}.
-		Check(!steered && c.Requests == 0, c.TLS.check(strings.ToLower(scheme)), cmp.Or(c.checkEnd(steered), c.checkHTTP2(), c.checkMix()))
+		Check(!steered && c.Requests == 0, c.TLS.Wrong("https", strings.EqualFold(scheme, "https")), cmp.Or(c.checkEnd(steered), c.checkHTTP2(), c.checkMix()))
 }
 
 // schedule returns when the requests of an open loop are due. Without keep-alive the connections

@@ -8,6 +8,7 @@ import (
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
 	"weir/lab/internal/schedule"
+	"weir/lab/internal/tlsclient"
 	"weir/lab/workload/http/httpload/response"
 )
 
@@ -32,10 +33,10 @@ const retryAfter = int64(50e6)
 type conn struct {
 	fd         int32 // -1: not open
 	state      connState
-	hasRequest bool     // a request is under way
-	hangup     bool     // the server will send nothing more
-	stateSince int64    // ns; start of the state connecting, handshaking, ending or refused
-	tls        *tlsConn // nil: plain, or the TCP connection is not yet open
+	hasRequest bool            // a request is under way
+	hangup     bool            // the server will send nothing more
+	stateSince int64           // ns; start of the state connecting, handshaking, ending or refused
+	tls        *tlsclient.Conn // nil: plain, or the TCP connection is not yet open
 
 	// in the open loop with keep-alive
 	next     schedule.Moment // its next request, which is not started
@@ -208,7 +209,7 @@ func (l *loop) peerClosed(i int, now int64) {
 		return
 	}
 	c.hangup = true
-	if c.tls != nil && c.tls.ended && c.answer.EndsWithConnection() {
+	if c.tls != nil && c.tls.Ended && c.answer.EndsWithConnection() {
 		l.fail(i, now, oneloop.KindClosed, "without TLS's close_notify, so its body may be incomplete (RFC 9112, section 9.8)")
 		return
 	}
@@ -244,7 +245,7 @@ func (l *loop) closeConn(i int) {
 		return
 	}
 	if c.tls != nil {
-		c.tls.shut()
+		c.tls.Shut()
 		c.tls = nil
 	}
 	if c.fd >= 0 {

@@ -238,7 +238,7 @@ func (l *loop) flushSession(k int) {
 	for s.conn != nil && len(s.conn.Output()) > 0 {
 		out := s.conn.Output()
 		if c.tls != nil {
-			if len(c.tls.unsent) > 0 {
+			if len(c.tls.Unsent) > 0 {
 				return // continued when the socket has room
 			}
 			if _, err := c.tls.Write(out); err != nil {

@@ -64,7 +64,7 @@ func (l *loop) close() {
 func (l *loop) Leave() {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.state == handshaking {
-			c.tls.stop()
+			c.tls.Stop()
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (c *conn) judge() (kind, detail string) {
 
 // sent reports whether the whole request was sent. A server may answer before it has read it.
 func (c *conn) sent() bool {
-	return c.written == len(c.request.wire) && (c.tls == nil || len(c.tls.unsent) == 0)
+	return c.written == len(c.request.wire) && (c.tls == nil || len(c.tls.Unsent) == 0)
 }
 
 // countSuccess counts a complete and correct response.

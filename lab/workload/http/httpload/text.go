@@ -21,7 +21,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	t.Row("connections", "%d opened", r.Opened)
 	if s := r.TLS; s != nil {
-		t.Row("TLS", "%s", s.text())
+		t.Row("TLS", "%s", s.Text())
 		t.Row("handshakes", "%d, of which %d resumed a session", s.Handshakes, s.Resumed)
 	}
 	r.writeTimes(t)

@@ -60,7 +60,7 @@ func TestTheTextOfHTTPSHasItsParametersAndHandshakes(t *testing.T) {
 		}
 	}
 	r.TLS.Verified, r.TLS.ALPN, r.TLS.KeyExchange = false, "", ""
-	if got, want := r.TLS.text(), "TLS 1.3, TLS_AES_128_GCM_SHA256, no ALPN, certificate for example.org not verified"; got != want {
+	if got, want := r.TLS.Text(), "TLS 1.3, TLS_AES_128_GCM_SHA256, no ALPN, certificate for example.org not verified"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -2,12 +2,14 @@ package wsload
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/url"
 	"time"
 
 	"weir/lab/internal/schedule"
+	"weir/lab/internal/tlsclient"
 	"weir/lab/load"
 	"weir/lab/workload/http/httpload"
 )
@@ -18,9 +20,16 @@ const (
 	MaxSize = 1 << 20   // bytes of a message
 )
 
+// ports are the schemes of URLs with their ports.
+var ports = map[string]string{"ws": "80", "wss": "443"}
+
+// TLS has the settings of wss:// URLs.
+type TLS = tlsclient.Settings
+
 // Config describes a load. Run does not modify it.
 type Config struct {
-	URL         string   // ws://HOST[:PORT][/PATH][?QUERY]
+	URL         string   // ws://HOST[:PORT][/PATH][?QUERY], or wss://
+	TLS         TLS      // for wss://
 	Headers     []string // further fields of the upgrade, as "Name: value"
 	Connections int      // 1 to load.MaxConnections
 	// messages per second over all connections (open loop); 0: closed loop, or without Echo nothing
@@ -44,7 +53,8 @@ type Config struct {
 // Check returns an error that Is load.ErrUsage if c is invalid. A Config that is steered needs no
 // Duration.
 func (c Config) Check(steered bool) error {
-	if _, err := c.parseURL(); err != nil {
+	u, err := c.parseURL()
+	if err != nil {
 		return err
 	}
 	if err := httpload.CheckMix([]httpload.Request{{Headers: c.Headers}}); err != nil {
@@ -58,7 +68,7 @@ func (c Config) Check(steered bool) error {
 		why = "only messages with a rate have an arrival pattern: give a rate with it"
 	}
 	return load.Common{Connections: c.Connections, Rate: c.Rate, MaxRate: MaxRate, Unit: "messages", Pattern: c.Pattern, Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}.
-		Check(!steered, why)
+		Check(!steered, why, c.TLS.Wrong("wss", u.Scheme == "wss"))
 }
 
 // parseURL returns the URL of c.
@@ -66,11 +76,9 @@ func (c Config) parseURL() (*url.URL, error) {
 	u, err := url.Parse(c.URL)
 	switch {
 	case err != nil || u.Hostname() == "" || u.User != nil:
-		return nil, load.UsageError(fmt.Sprintf("the URL %q is invalid: write ws://HOST:PORT/PATH", c.URL))
-	case u.Scheme == "wss":
-		return nil, load.UsageError(fmt.Sprintf("the URL %q needs TLS, which this load does not have: write ws:// and the port of the server behind TLS", c.URL))
-	case u.Scheme != "ws":
-		return nil, load.UsageError(fmt.Sprintf("the URL %q is not of WebSocket: write ws://HOST:PORT/PATH", c.URL))
+		return nil, load.UsageError(fmt.Sprintf("the URL %q is invalid: write ws://HOST:PORT/PATH or wss://", c.URL))
+	case ports[u.Scheme] == "":
+		return nil, load.UsageError(fmt.Sprintf("the URL %q is not of WebSocket: write ws:// or wss://", c.URL))
 	}
 	return u, nil
 }
@@ -81,7 +89,16 @@ func (c Config) address() string {
 	if err != nil {
 		return ""
 	}
-	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80"))
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme]))
+}
+
+// tlsConfig returns the settings of a client; nil if the URL is not wss://.
+func (c Config) tlsConfig() *tls.Config {
+	u, err := c.parseURL()
+	if err != nil || u.Scheme != "wss" {
+		return nil
+	}
+	return c.TLS.Config(u.Hostname(), "http/1.1")
 }
 
 // schedule returns when the messages of an open loop are due.

@@ -19,7 +19,8 @@ func TestCheckRejectsInvalidConfigs(t *testing.T) {
 		`the URL "" is invalid`:        func(c *Config) { c.URL = "" },
 		`the URL "ws://a@b/"`:          func(c *Config) { c.URL = "ws://a@b/" },
 		"is not of WebSocket":          func(c *Config) { c.URL = "http://a/" },
-		"needs TLS":                    func(c *Config) { c.URL = "wss://a/" },
+		"are for wss:// URLs":          func(c *Config) { c.TLS.Insecure = true },
+		"has no certificate in PEM":    func(c *Config) { c.URL, c.TLS.CA = "wss://a/", []byte("x") },
 		"field Upgrade is the gener":   func(c *Config) { c.Headers = []string{"Upgrade: x"} },
 		"messages of -1 bytes":         func(c *Config) { c.Size = -1 },
 		"messages of 1048577 bytes":    func(c *Config) { c.Size = MaxSize + 1 },
@@ -47,8 +48,9 @@ func TestMessagesDiffer(t *testing.T) {
 	for k := range uint64(100) {
 		seen[string(p.of(0, k))], seen[string(p.of(1, k))] = true, true
 	}
-	if len(seen) < 180 || string(p.of(3, 4)) != string(p.of(3, 4)) || len(p.of(3, 4)) != 100 {
-		t.Errorf("got %d different contents of 200 messages, want at least 180, always of 100 bytes", len(seen))
+	again := newPayloads(100)
+	if len(seen) < 180 || string(p.of(3, 4)) != string(again.of(3, 4)) || len(p.of(3, 4)) != 100 {
+		t.Errorf("got %d different contents of 200 messages, want at least 180, the same every time and of 100 bytes", len(seen))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
 	"weir/lab/internal/schedule"
+	"weir/lab/internal/tlsclient"
 	"weir/lab/workload/http/wsload/frame"
 )
 
@@ -18,11 +19,12 @@ import (
 type connState uint8
 
 const (
-	connecting connState = iota // the TCP connection is being opened
-	upgrading                   // the upgrade is being sent or answered
-	open                        // for messages
-	closing                     // a Close frame was sent after the run
-	lost                        // closed or broken by the server
+	connecting  connState = iota // the TCP connection is being opened
+	handshaking                  // TLS is being negotiated
+	upgrading                    // the upgrade is being sent or answered
+	open                         // for messages
+	closing                      // a Close frame was sent after the run
+	lost                         // closed or broken by the server
 )
 
 // maxOut is the size in bytes of what a server makes the client send without reading it.
@@ -30,7 +32,8 @@ const maxOut = MaxSize + 1<<20
 
 // conn is a connection.
 type conn struct {
-	fd         int32 // -1: not open
+	fd         int32           // -1: not open
+	tls        *tlsclient.Conn // nil: ws://, or the TCP connection is not yet open
 	state      connState
 	hangup     bool   // the server will send nothing more
 	stateSince int64  // ns
@@ -63,7 +66,11 @@ func (l *loop) Handle(i int, events uint32) {
 		return
 	}
 	c.hangup = c.hangup || events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
-	if c.state == connecting && !l.beginUpgrade(i) {
+	if c.state == connecting && !l.connectionOpened(i) {
+		return
+	}
+	if c.tls != nil {
+		l.handleTLS(i, events)
 		return
 	}
 	if events&unix.EPOLLOUT != 0 {
@@ -76,8 +83,9 @@ func (l *loop) Handle(i int, events uint32) {
 	}
 }
 
-// beginUpgrade asks for WebSocket on connection i, and reports whether its TCP connection is open.
-func (l *loop) beginUpgrade(i int) bool {
+// connectionOpened handles the outcome of a connection attempt, and reports whether the TCP
+// connection i is open.
+func (l *loop) connectionOpened(i int) bool {
 	c := &l.conns[i]
 	if err := oneloop.Connected(int(c.fd)); err != nil {
 		l.NotConnected(err)
@@ -85,26 +93,54 @@ func (l *loop) beginUpgrade(i int) bool {
 	}
 	now := l.Clock.Now()
 	l.connects.Record(now - c.stateSince)
+	if l.tlsConfig == nil {
+		l.beginUpgrade(i, now)
+		return true
+	}
+	c.state, c.stateSince = handshaking, now
+	c.tls = tlsclient.New(c.fd, l.tlsConfig)
+	l.stepHandshake(i)
+	return true
+}
+
+// beginUpgrade asks for WebSocket on connection i.
+func (l *loop) beginUpgrade(i int, now int64) {
+	c := &l.conns[i]
 	c.state, c.stateSince = upgrading, now
 	key, accept := newKey()
 	c.accept, c.out = accept, l.upgrade(key)
 	l.flush(i)
-	return true
 }
 
 // flush sends the output of connection i until the socket buffer is full.
 func (l *loop) flush(i int) {
 	for c := &l.conns[i]; len(c.out) > 0; {
-		n, errno := raw.Send(c.fd, c.out)
+		n := l.send(i, c.out)
+		if n == 0 {
+			return
+		}
+		c.out = c.out[:copy(c.out, c.out[n:])]
+	}
+}
+
+// send sends what the socket of connection i takes, and returns how much that is. An error loses the
+// connection.
+func (l *loop) send(i int, text []byte) int {
+	c := &l.conns[i]
+	if c.tls != nil {
+		return l.sendTLS(i, text)
+	}
+	for {
+		n, errno := raw.Send(c.fd, text)
 		switch errno {
 		case 0:
-			c.out = c.out[:copy(c.out, c.out[n:])]
+			return n
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			return
+			return 0
 		default:
 			l.lose(i, oneloop.ErrorKind(errno), errno.Error())
-			return
+			return 0
 		}
 	}
 }
@@ -119,13 +155,8 @@ func (l *loop) write(i int, op frame.Opcode, payload []byte) {
 	l.encoded = frame.Append(l.encoded[:0], op, payload, rand.Uint32())
 	rest := l.encoded
 	if len(c.out) == 0 {
-		n, errno := raw.Send(c.fd, rest)
-		switch errno {
-		case 0:
-			rest = rest[n:]
-		case syscall.EAGAIN, syscall.EINTR:
-		default:
-			l.lose(i, oneloop.ErrorKind(errno), errno.Error())
+		n := l.send(i, rest)
+		if rest = rest[n:]; c.fd < 0 {
 			return
 		}
 	}

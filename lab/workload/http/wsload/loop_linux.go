@@ -1,16 +1,20 @@
 package wsload
 
 import (
+	"crypto/tls"
+
 	"golang.org/x/sys/unix"
 
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/schedule"
 	"weir/lab/internal/tally"
+	"weir/lab/internal/tlsclient"
 	"weir/lab/workload/http/wsload/frame"
 )
 
 // The kinds of errors beside those of package oneloop. A failed message has one of them.
 const (
+	kindTLS      = "tls"      // the handshake failed, or a record is invalid
 	kindUpgrade  = "upgrade"  // the server did not upgrade the connection
 	kindClose    = "close"    // the server sent a Close frame
 	kindEcho     = "echo"     // not the echo of the message, or of none
@@ -25,12 +29,13 @@ const maxDispatch = 256
 type loop struct {
 	Config
 	*oneloop.State
-	payloads payloads
-	op       frame.Opcode // of messages
-	conns    []conn
-	buffer   []byte
-	encoded  []byte  // a frame
-	freed    []int32 // connections that may send their next message in the closed loop
+	tlsConfig *tls.Config // nil: ws://
+	payloads  payloads
+	op        frame.Opcode // of messages
+	conns     []conn
+	buffer    []byte
+	encoded   []byte  // a frame
+	freed     []int32 // connections that may send their next message in the closed loop
 
 	isOpen   bool              // the loop is open
 	schedule schedule.Schedule // of an open loop that has begun
@@ -40,13 +45,15 @@ type loop struct {
 
 // counts holds the figures of the loop beside oneloop.Counts.
 type counts struct {
-	connects, upgrades                             tally.Distribution
-	sent, received, receivedBytes, pings, unclosed int64 // see Report
+	connects, handshakeTimes, upgrades             tally.Distribution
+	secured                                        *tlsclient.Report // of the first connection; nil: none
+	handshakes, resumed                            int64             // see tlsclient.Report
+	sent, received, receivedBytes, pings, unclosed int64             // see Report
 }
 
 func newLoop(c Config, s *oneloop.State) *loop {
 	l := &loop{Config: c, State: s, payloads: newPayloads(c.Size), op: frame.Binary, conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10),
-		isOpen: c.Rate > 0, counts: counts{connects: tally.NewDistribution(), upgrades: tally.NewDistribution()}}
+		isOpen: c.Rate > 0, tlsConfig: c.tlsConfig(), counts: counts{connects: tally.NewDistribution(), handshakeTimes: tally.NewDistribution(), upgrades: tally.NewDistribution()}}
 	if c.Text {
 		l.op = frame.Text
 	}
@@ -63,8 +70,21 @@ func (l *loop) close() {
 	}
 }
 
+// Leave ends the coroutines of unfinished handshakes, which belong to the loop's thread.
+func (l *loop) Leave() {
+	for i := range l.conns {
+		if c := &l.conns[i]; c.state == handshaking {
+			c.tls.Stop()
+		}
+	}
+}
+
 func (l *loop) closeSocket(i int) {
 	c := &l.conns[i]
+	if c.tls != nil {
+		c.tls.Shut()
+		c.tls = nil
+	}
 	if c.fd >= 0 {
 		unix.Close(int(c.fd)) //nolint:errcheck // nothing is lost
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"weir/lab/internal/tally"
+	"weir/lab/internal/tlsclient"
 	"weir/lab/load"
 )
 
@@ -30,9 +31,12 @@ type Report struct {
 	// connections that the server did not close within a second after the run, as it was asked to
 	Unclosed int64 `json:"unclosed"`
 
+	TLS *tlsclient.Report `json:"tls,omitempty"` // nil: ws://
+
 	ConnectUS tally.Times `json:"connect_us"` // of TCP connections
-	UpgradeUS tally.Times `json:"upgrade_us"` // from there to the answer of the upgrade
-	EchoUS    tally.Times `json:"echo_us"`    // the latencies of LatencyUS
+	// from there, or from the end of the TLS handshake, to the answer of the upgrade
+	UpgradeUS tally.Times `json:"upgrade_us"`
+	EchoUS    tally.Times `json:"echo_us"` // the latencies of LatencyUS
 }
 
 // WriteText writes r as text.
@@ -50,6 +54,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	t.Row("received", "%d messages, %s: %.2f MB/s", r.Received, load.BytesText(r.ReceivedBytes), float64(r.ReceivedBytes)/1e6/r.Seconds())
 	t.Times("connect", r.ConnectUS)
+	if s := r.TLS; s != nil {
+		t.Row("TLS", "%s", s.Text())
+		t.Row("handshakes", "%d, of which %d resumed a session", s.Handshakes, s.Resumed)
+		t.Times("handshake", s.HandshakeUS)
+	}
 	t.Times("upgrade", r.UpgradeUS)
 	t.Row("control", "%d pings answered, %d connections not closed by the server", r.Pings, r.Unclosed)
 	return t.End(w, &r.Report, "message")

@@ -51,6 +51,9 @@ func (l *loop) report() Report {
 	r := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), Size: l.Size, Text: l.Text, Echo: l.Echo,
 		TimeoutNS: int64(l.timeout()), Report: l.State.Report(), Sent: l.sent, Received: l.received, ReceivedBytes: l.receivedBytes, Pings: l.pings, Unclosed: l.unclosed,
 		ConnectUS: l.connects.Times(), UpgradeUS: l.upgrades.Times()}
+	if r.TLS = l.secured; r.TLS != nil {
+		r.TLS.Handshakes, r.TLS.Resumed, r.TLS.HandshakeUS = l.handshakes, l.resumed, l.handshakeTimes.Times()
+	}
 	if l.Echo {
 		r.EchoUS = l.Latency.Times()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -258,5 +259,47 @@ func TestAnInterruptEndsARun(t *testing.T) {
 	}})
 	if !errors.Is(err, context.Canceled) || r.Messages < 20 || !r.Interrupt {
 		t.Errorf("got error %v and %+v, want an interrupted run of 20 or more", err, r)
+	}
+}
+
+func TestMessagesAreEchoedOverTLS(t *testing.T) {
+	s := startEchoes(t, nil, (*httptest.Server).StartTLS)
+	for name, change := range map[string]func(*Config){
+		"closed loop":     func(*Config) {},
+		"open loop":       func(c *Config) { c.Rate = 500 },
+		"70,000 bytes":    func(c *Config) { c.Rate, c.Size = 50, 70_000 },
+		"largest":         func(c *Config) { c.Rate, c.Size = 20, MaxSize },
+		"any certificate": func(c *Config) { c.TLS = TLS{Insecure: true} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := lenient(s.url)
+			c.TLS.CA = s.ca
+			change(&c)
+			before := s.closed.Load()
+			r := mustRun(t, c)
+			if len(r.Errors) != 0 || r.Failed != 0 || r.Unfinished != 0 || r.Unclosed != 0 || s.messages.Load() == 0 || c.Rate > 0 && r.Answered != int64(c.Rate/5) {
+				t.Errorf("got %+v, want %v answers and no error", r, c.Rate/5)
+			}
+			if r.TLS == nil || r.TLS.Version != "TLS 1.3" || r.TLS.Handshakes != 4 || r.TLS.Verified == c.TLS.Insecure || r.TLS.HandshakeUS.Max <= 0 {
+				t.Errorf("got the TLS parameters %+v, want TLS 1.3 and 4 handshakes", r.TLS)
+			}
+			if s.closed.Load() != before+4 {
+				t.Errorf("the server received %d Close frames, want 4", s.closed.Load()-before)
+			}
+		})
+	}
+}
+
+func TestAFailedHandshakeIsAnError(t *testing.T) {
+	s := startEchoes(t, nil, (*httptest.Server).StartTLS)
+	plain := echoes(t, nil)
+	for want, c := range map[string]Config{
+		"certificate is not trusted":            lenient(s.url),
+		"does not speak TLS on this port":       lenient("wss" + strings.TrimPrefix(plain.url, "ws")),
+		"certificate is not for \"other.test\"": {URL: s.url, Connections: 1, Echo: true, Duration: time.Second, TLS: TLS{CA: s.ca, ServerName: "other.test"}},
+	} {
+		if _, err := Run(t.Context(), c, load.Events{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q", err, want)
+		}
 	}
 }

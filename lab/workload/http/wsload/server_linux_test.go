@@ -3,6 +3,7 @@ package wsload
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,7 @@ import (
 // server is an independent WebSocket server that echoes.
 type server struct {
 	url      string
+	ca       []byte       // the certificate of a server with TLS, in PEM
 	messages atomic.Int64 // received
 	texts    atomic.Int64 // of them
 	closed   atomic.Int64 // connections that were closed with the status 1000
@@ -28,9 +30,15 @@ type server struct {
 // connection; nil: nothing.
 func echoes(t *testing.T, serving func(*http.Request, *websocket.Conn)) *server {
 	t.Helper()
+	return startEchoes(t, serving, (*httptest.Server).Start)
+}
+
+// startEchoes is echoes with the function that starts the server.
+func startEchoes(t *testing.T, serving func(*http.Request, *websocket.Conn), start func(*httptest.Server)) *server {
+	t.Helper()
 	s := &server{}
 	var serves sync.WaitGroup
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			return
@@ -44,7 +52,11 @@ func echoes(t *testing.T, serving func(*http.Request, *websocket.Conn)) *server 
 		}
 		s.echo(r, c)
 	}))
+	start(h)
 	t.Cleanup(func() { h.Close(); serves.Wait() })
+	if h.TLS != nil {
+		s.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw})
+	}
 	s.url = "ws" + strings.TrimPrefix(h.URL, "http") + "/echo?a=b"
 	return s
 }

@@ -167,7 +167,7 @@ func FuzzFeed(f *testing.F) {
 	f.Add(bytes.Clone(s.Bytes()), 3)
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n"), 9)
 	f.Fuzz(func(t *testing.T, text []byte, size int) {
-		run := func(size int) (string, error, []string) {
+		run := func(size int) (string, []string, error) {
 			events := &log{}
 			c := New(events)
 			sent(t, c)
@@ -177,10 +177,10 @@ func FuzzFeed(f *testing.F) {
 			for rest := text; len(rest) > 0 && err == nil; rest = rest[min(size, len(rest)):] {
 				err = c.Feed(rest[:min(size, len(rest))])
 			}
-			return events.String(), err, sent(t, c)
+			return events.String(), sent(t, c), err
 		}
-		whole, err, out := run(len(text) + 1)
-		cut, err2, out2 := run(1 + size&31)
+		whole, out, err := run(len(text) + 1)
+		cut, out2, err2 := run(1 + size&31)
 		if whole != cut || fmt.Sprint(err) != fmt.Sprint(err2) || fmt.Sprint(out) != fmt.Sprint(out2) {
 			t.Errorf("got %q, error %v, %q in pieces; want %q, %v, %q as from the whole", cut, err2, out2, whole, err, out)
 		}
