@@ -42,7 +42,7 @@ var kinds = []kind{
 	{http.Page, http.Workload{}, loadsOf[http.Load]{}},
 	{http.Files, http.Workload{}, loadsOf[http.Load]{}},
 	{http.Proxy, http.Workload{}, loadsOf[http.Load]{}},
-	{http.Requests, http.Workload{}, loadsOf[http.Load]{}},
+	{http.Requests, http.Workload{Described: true}, loadsOf[http.Load]{}},
 	{"chat", chat.Workload{}, loadsOf[chat.Load]{}},
 	{"stack", stack.Workload{}, loadsOf[stack.Load]{}},
 }

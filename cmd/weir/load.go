@@ -61,7 +61,7 @@ func (k *kneeFlag) Decode(c *kong.DecodeContext) error {
 	return nil
 }
 
-// IsBool implements kong.BoolMapperValue: the flag can stand alone.
+// IsBool reports whether the flag can stand alone: it can. It implements kong.BoolMapperValue.
 func (kneeFlag) IsBool() bool { return true }
 
 // reportOf is a pointer to a load's report.

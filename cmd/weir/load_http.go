@@ -141,7 +141,7 @@ func (c *httpCmd) oneLoad() error {
 
 // runRamp measures one rate after the other.
 func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config httpload.Config) error {
-	ramp, err := httpload.ParseRamp(c.Ramp)
+	rates, err := httpload.ParseRamp(c.Ramp)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config httpload.Conf
 	if !c.JSON {
 		fmt.Fprintln(t.out, load.StepTitle)
 	}
-	steps, err := httpload.RunRamp(ctx, config, ramp, watch(t, "answered"), func(r httpload.Report) {
+	steps, err := httpload.RunRamp(ctx, config, rates, c.CoolDown, watch(t, "answered"), func(r httpload.Report) {
 		clearLive(t)
 		if !c.JSON {
 			fmt.Fprintln(t.out, r.StepText())

@@ -37,6 +37,7 @@ type runCmd struct {
 
 	Subjects    []string      `predictor:"subjects" help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
 	Subject     []string      `predictor:"file" help:"Add a server: NAME=COMMAND with {port} or {addr} in the command, NAME:PORT=COMMAND if it has a port of its own, NAME=http://HOST:PORT if it runs already, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
+	Mix         string        `predictor:"file" help:"Send the described requests of this file, as of weir load http --mix, with the experiment requests." placeholder:"FILE"`
 	Get         string        `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
 	Workload    string        `predictor:"workload" help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
@@ -79,7 +80,7 @@ Examples:
 
 // Run runs the experiment, or continues a run, and writes its report.
 func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
-	if c.Get != "" {
+	if c.Get != "" || c.Mix != "" {
 		c.Experiment = cmp.Or(c.Experiment, "requests")
 	}
 	if c.Experiment == "" && c.Resume == "" {
@@ -298,10 +299,8 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 		}
 	}
 	replace(&e.Workload, c.Workload)
-	if c.Get != "" {
-		if err := e.SetLoads("path", c.Get); err != nil {
-			return nil, err
-		}
+	if err := setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"mix", c.Mix, c.Mix != ""}); err != nil {
+		return nil, err
 	}
 	if c.Blocks > 0 {
 		e.Blocks, e.BusiestBlocks = c.Blocks, 0

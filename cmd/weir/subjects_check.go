@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +13,16 @@ import (
 	"weir/lab"
 	"weir/lab/contract"
 	"weir/lab/subject"
+	"weir/lab/workload"
+	"weir/lab/workload/http"
 )
 
 // checkCmd is "weir lab check".
 type checkCmd struct {
 	Names   []string `arg:"" optional:"" predictor:"subjects" help:"Subjects (default: all)."`
-	Subject []string `help:"Check the server that this subject.toml describes." placeholder:"FILE" sep:"none"`
+	Subject []string `help:"Check a server: NAME=COMMAND, as for weir lab run, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
+	Get     string   `help:"Check only what requests for this path need of an HTTP server that --subject gives." placeholder:"PATH"`
+	Mix     string   `help:"Check only what the described requests of this file need, as of weir load http --mix." predictor:"file" placeholder:"FILE"`
 	Only    []string `predictor:"checks" help:"Only these checks, by name." placeholder:"CHECK,..."`
 	JSON    bool     `help:"Print JSON."`
 	Verbose bool     `short:"v" help:"Show every check, also those that pass."`
@@ -32,6 +37,7 @@ Examples:
 
   weir lab check c-epoll
   weir lab check --subject my-server/subject.toml
+  weir lab check --get /hello --subject "mine=./server --port {port}"
   weir lab check c-fork --only "SIGTERM while busy" -v`
 }
 
@@ -61,14 +67,18 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 			return usageError{fmt.Errorf("there is no check %q: choose among %s%s", name, strings.Join(known, ", "), suggest.DidYouMean(name, known))}
 		}
 	}
-	chosen, broken := subject.Select(projectRoot(), c.Names, c.Subject)
+	kinds, err := c.kinds()
+	if err != nil {
+		return usageError{err}
+	}
+	chosen, broken := c.chosen()
 	if broken != nil && len(chosen) == 0 {
 		return usageError{broken}
 	}
 	var all []checked
 	failed := 0
 	for _, s := range chosen {
-		found := c.checkOne(ctx, t, s)
+		found := c.checkOne(ctx, t, s, kinds)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -92,13 +102,56 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 	return broken
 }
 
+// kinds returns the contracts: of the requests that the flags describe, or of all workloads.
+func (c *checkCmd) kinds() ([]contract.Kind, error) {
+	if c.Get == "" && c.Mix == "" {
+		return lab.ContractKinds(), nil
+	}
+	l := &http.Load{Common: workload.Common{Name: "the requests"}, Path: c.Get, MixFile: c.Mix}
+	if bad := l.Check(workload.Context{Workload: http.Requests, Connections: []int{checkedConnections}}); bad != "" {
+		return nil, errors.New(bad)
+	}
+	return []contract.Kind{l.Contract(checkedConnections)}, nil
+}
+
+// checkedConnections is how many connections at once the checks of described requests open.
+const checkedConnections = 64
+
+// chosen returns the subjects to be checked, and why others cannot be.
+func (c *checkCmd) chosen() (all []*subject.Subject, broken error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, text := range c.Subject {
+		switch g := subject.ParseGiven(text); {
+		case g.URL != "":
+			return nil, fmt.Errorf("%s: a server that runs already is not checked, because its start and its end are: give its command", text)
+		case g.Command != "":
+			s, err := g.Subject(dir, http.Requests)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		default:
+			files = append(files, text)
+		}
+	}
+	if len(all) > 0 && len(c.Names)+len(files) == 0 {
+		return all, nil // Select would take an empty list for all subjects
+	}
+	found, broken := subject.Select(projectRoot(), c.Names, files)
+	return append(all, found...), broken
+}
+
 // any reports whether a check of the subject was carried out.
 func (c checked) any() bool {
 	return slices.ContainsFunc(c.Checks, func(line checkLine) bool { return line.Skipped == "" })
 }
 
 // checkOne builds and checks a subject, and shows its progress on a terminal.
-func (c *checkCmd) checkOne(ctx context.Context, t *terminal, s *subject.Subject) checked {
+func (c *checkCmd) checkOne(ctx context.Context, t *terminal, s *subject.Subject, kinds []contract.Kind) checked {
 	found := checked{Subject: s.Name, Missing: s.Missing(), Checks: []checkLine{}}
 	if found.Missing != "" {
 		return found
@@ -112,7 +165,7 @@ func (c *checkCmd) checkOne(ctx context.Context, t *terminal, s *subject.Subject
 	}
 	t.status("checking " + s.Name)
 	began := time.Now()
-	contract.Run(ctx, s, lab.ContractKinds(), contract.Options{Only: c.Only, Each: func(o contract.Outcome) {
+	contract.Run(ctx, s, kinds, contract.Options{Only: c.Only, Each: func(o contract.Outcome) {
 		line := checkLine{Name: o.Name, Workload: o.Workload, Host: o.Host, Skipped: o.Skipped}
 		if o.Err != nil {
 			line.Error = o.Err.Error()

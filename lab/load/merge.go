@@ -15,8 +15,8 @@ var distributions = map[string]func(*Report) *result.Percentiles{
 	"spread":   func(r *Report) *result.Percentiles { return &r.SpreadUS },
 }
 
-// Merge returns the report of one load that several generators offered at the same time, each a part
-// of it with histograms. Counts, rates, errors and CPU are sums. Percentiles are those of all
+// Merge returns the report of one load that several generators offered at the same time, each a
+// part of it with histograms. Counts, rates, errors and CPU are sums. Percentiles are those of all
 // messages. The window is the longest, and started with the earliest.
 func Merge(reports ...Report) (Report, error) {
 	all := Report{Errors: map[string]int64{}}

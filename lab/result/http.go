@@ -23,6 +23,8 @@ type Requests struct {
 	TLS     bool `json:"tls,omitempty"`  // requests and responses are encrypted
 	// no warm-up: the measured window starts with the first request
 	Cold bool `json:"cold,omitempty"`
+	// described requests: the first of them, and a digest of all; empty: a GET of Path
+	Mix string `json:"mix,omitempty"`
 	// length of the load's measured windows; 0: the plan's
 	DurationS float64 `json:"duration_s,omitempty"`
 }

@@ -45,12 +45,12 @@ const (
 	footSpace  = 40.0
 )
 
-// Draw lays the chart out. It returns nil without curves.
+// Draw lays the chart out. It returns nil without a point that can be drawn.
 func (c Lines) Draw() *Figure {
-	if len(c.Curves) == 0 {
+	curves := c.drawable()
+	if len(curves) == 0 {
 		return nil
 	}
-	curves := c.drawable()
 	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
 	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Height: height, Data: c.data(curves)}
 	legend, right := tooLong(curves), sideSpace

@@ -1,31 +1,22 @@
 package http
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
 
 	"weir/lab/contract"
+	"weir/lab/workload/http/httpload"
 )
 
 // Needs is what a load with described requests needs of a server. A server of any making can be
 // checked for that alone; it does not have to serve the files of this project.
 type Needs struct {
-	Requests    []Request // at least one
-	KeepAlive   bool      // a connection takes several requests
-	Connections int       // that are open at once; 0: one
-}
-
-// Request is a request that a load sends, and the response that it expects.
-type Request struct {
-	Method string      // empty: GET
-	Path   string      // with the query, if it has one: "/hello?n=1"
-	Header http.Header // besides Host and Content-Length; may be nil
-	Body   []byte
-	Status int                     // of the response; 0: 200
-	Check  func(body []byte) error // judges the body of the response; nil: every body is correct
+	Requests    []httpload.Request // at least one; those that httpload.CheckMix accepts
+	KeepAlive   bool               // a connection takes several requests
+	Connections int                // that are open at once; 0: one
 }
 
 // maxVisitors bounds how many connections the check of Needs.Connections opens.
@@ -36,7 +27,7 @@ const maxVisitors = 100
 // Its connections are persistent or concurrent if the load needs that. It may print what it likes.
 // A request that cannot be sent, such as one with a blank in its method, fails the first check.
 func (n Needs) Contract() contract.Kind {
-	k := contract.Kind{Workloads: Contract.Workloads, Prepare: prepare}
+	k := contract.Kind{Workloads: []string{Requests}, Prepare: prepare}
 	for _, c := range []struct {
 		needed bool
 		name   string
@@ -49,21 +40,21 @@ func (n Needs) Contract() contract.Kind {
 		{true, "SIGTERM", Needs.stop},
 	} {
 		if c.needed {
-			run := on(func(b *bench) { c.run(n, b) })
+			run := contract.On(func(b *bench) { c.run(n, b) })
 			k.Checks = append(k.Checks, contract.Check{Name: c.name, Shares: true, Run: run})
 		}
 	}
 	return k
 }
 
-// text returns the request as it is sent to a server at addr. With last, the client asks the server
-// to close the connection.
-func (r Request) text(addr string, last bool) string {
-	request, err := http.NewRequest(r.Method, "http://"+addr+r.Path, bytes.NewReader(r.Body))
+// requestText returns the request as it is sent to a server at addr. With last, the client asks the
+// server to close the connection.
+func requestText(r httpload.Request, addr string, last bool) string {
+	request, err := http.NewRequest(r.Method, "http://"+addr+cmp.Or(r.Path, "/"), strings.NewReader(r.Body))
 	contract.Must(err)
-	request.Header = r.Header.Clone()
-	if request.Header == nil {
-		request.Header = http.Header{}
+	for _, field := range r.Headers {
+		name, value, _ := strings.Cut(field, ":")
+		request.Header.Add(name, strings.TrimSpace(value))
 	}
 	if request.Header.Get("User-Agent") == "" {
 		request.Header.Set("User-Agent", "weir")
@@ -75,20 +66,14 @@ func (r Request) text(addr string, last bool) string {
 }
 
 // ask sends a request and judges its response.
-func (v *conn) ask(r Request, last bool) {
+func (v *conn) ask(r httpload.Request, last bool) {
 	if r.Method == "" {
 		r.Method = http.MethodGet
 	}
-	if r.Status == 0 {
-		r.Status = http.StatusOK
-	}
-	contract.During(r.Method+" "+r.Path, func() {
-		v.write(r.text(v.b.Addr(), last))
+	contract.During(r.Method+" "+cmp.Or(r.Path, "/"), func() {
+		v.write(requestText(r, v.b.Addr(), last))
 		a := v.read(r.Method)
-		a.checkStatus(r.Status)
-		if r.Check != nil {
-			contract.Must(r.Check(a.body))
-		}
+		contract.Must(r.Judge(a.StatusCode, a.body))
 	})
 }
 
@@ -123,7 +108,7 @@ func (n Needs) connections(b *bench) {
 
 // leave checks that the server survives clients that leave before they have a response.
 func (n Needs) leave(b *bench) {
-	text := n.Requests[0].text(b.Addr(), true)
+	text := requestText(n.Requests[0], b.Addr(), true)
 	for _, client := range []struct {
 		what, sends string
 		leave       func(*net.TCPConn)

@@ -1,8 +1,6 @@
 package http
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,17 +10,13 @@ import (
 
 	"weir/lab/contract"
 	"weir/lab/subject"
+	"weir/lab/workload/http/httpload"
 )
 
 // hello is a load of the server in testdata/hello.
-var hello = Needs{KeepAlive: true, Connections: 20, Requests: []Request{
-	{Path: "/hello", Check: func(body []byte) error {
-		if string(body) != "Hello, world!\n" {
-			return fmt.Errorf("expected a greeting, saw %q", body)
-		}
-		return nil
-	}},
-	{Method: "POST", Path: "/hello?n=1", Body: []byte("hello"), Status: 405},
+var hello = Needs{KeepAlive: true, Connections: 20, Requests: []httpload.Request{
+	{Path: "/hello", Check: httpload.Check{Match: "^Hello, world!\n$"}},
+	{Method: "POST", Path: "/hello?n=1", Body: "hello", Status: "405"},
 }}
 
 // ordinary returns a server that was not written for the lab as a subject.
@@ -30,7 +24,7 @@ func ordinary(t *testing.T, run ...string) *subject.Subject {
 	t.Helper()
 	words := `"` + strings.Join(run, `", "`) + `"`
 	file := filepath.Join(t.TempDir(), "subject.toml")
-	text := "name=\"ordinary\"\nlanguage=\"any\"\nparadigm=\"any\"\nworkloads=[\"page\"]\nrun=[" + words + "]\n"
+	text := "name=\"ordinary\"\nlanguage=\"any\"\nparadigm=\"any\"\nworkloads=[\"requests\"]\nrun=[" + words + "]\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +84,7 @@ func TestAServerWithoutKeepAliveSuitsLoadsWithoutIt(t *testing.T) {
 		t.Skip("python3 is not installed")
 	}
 	s := ordinary(t, "python3", "-m", "http.server", "--bind", "{host}", "--directory", "{www}", "{port}")
-	n := Needs{Connections: 5, Requests: []Request{{Path: pagePath}, {Path: "/missing", Status: 404}}}
+	n := Needs{Connections: 5, Requests: []httpload.Request{{Path: pagePath}, {Path: "/missing", Status: "404"}}}
 	if passed, failed := outcomes(t, s, n); len(passed) != 4 || failed != nil {
 		t.Errorf("without keep-alive: got passed %q and failed %q, want 4 passed", passed, failed)
 	}
@@ -103,7 +97,7 @@ func TestAServerWithoutKeepAliveSuitsLoadsWithoutIt(t *testing.T) {
 
 func TestEveryNeedIsChecked(t *testing.T) {
 	t.Parallel()
-	page := Needs{KeepAlive: true, Connections: 60, Requests: []Request{{Path: pagePath}}}
+	page := Needs{KeepAlive: true, Connections: 60, Requests: []httpload.Request{{Path: pagePath}}}
 	for _, test := range []struct{ fault, want string }{
 		{"closes after 20", "keep-alive: request 20 on one connection: GET /page.html: expected a response: the server "},
 		{"takes 50", "connections: on one of 60 connections: GET /page.html: expected"},
@@ -112,7 +106,7 @@ func TestEveryNeedIsChecked(t *testing.T) {
 		{"exits with 3", "SIGTERM: after SIGTERM: faulty ended (exit status 3)"},
 		{"sleeps on at SIGTERM", "SIGTERM: after SIGTERM: faulty did not end within 4s of SIGTERM and was killed"},
 	} {
-		_, failed := outcomes(t, faultyWebSubject(t, test.fault, "page"), page)
+		_, failed := outcomes(t, faultyWebSubject(t, test.fault, Requests), page)
 		if len(failed) == 0 || !strings.HasPrefix(failed[0], test.want) {
 			t.Errorf("a server that %s: got failed %q, want the first to start with %q", test.fault, failed, test.want)
 		}
@@ -123,14 +117,14 @@ func TestAnotherResponseThanDescribedFails(t *testing.T) {
 	t.Parallel()
 	s := ordinary(t, buildHello(t), "{port}")
 	for _, test := range []struct {
-		request Request
+		request httpload.Request
 		want    string
 	}{
-		{Request{Path: "/missing"}, "answer: GET /missing: expected status 200, saw 404 Not Found"},
-		{Request{Path: "/hello", Check: func([]byte) error { return errors.New("expected a greeting") }}, "answer: GET /hello: expected a greeting"},
-		{Request{Method: "NO METHOD", Path: "/hello"}, `answer: NO METHOD /hello: net/http: invalid method "NO METHOD"`},
+		{httpload.Request{Path: "/missing"}, "answer: GET /missing: expected status 200, saw 404 Not Found"},
+		{httpload.Request{Path: "/hello", Check: httpload.Check{Match: "Bonjour"}}, `answer: GET /hello: its body does not match "Bonjour"`},
+		{httpload.Request{Method: "NO METHOD", Path: "/hello"}, `answer: NO METHOD /hello: net/http: invalid method "NO METHOD"`},
 	} {
-		_, failed := outcomes(t, s, Needs{Requests: []Request{test.request}})
+		_, failed := outcomes(t, s, Needs{Requests: []httpload.Request{test.request}})
 		if len(failed) == 0 || failed[0] != test.want {
 			t.Errorf("got failed %q, want the first to be %q", failed, test.want)
 		}

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"weir/lab/subject"
 )
 
 // faultyWeb is an HTTP server that fulfils the contract, except for one fault.
@@ -55,7 +56,7 @@ func serveWeb(args []string) int {
 	flags.BoolVar(&f.gzip, "gzip", false, "")
 	err := flags.Parse(args)
 	_, addrErr := net.ResolveTCPAddr("tcp", *listen)
-	if err != nil || addrErr != nil || *sleep < 0 || !slices.Contains(Contract.Workloads, *workload) {
+	if err != nil || addrErr != nil || *sleep < 0 || !slices.Contains(subject.Workloads, *workload) {
 		fmt.Fprintln(os.Stderr, "faulty: bad usage")
 		return 2
 	}

@@ -10,6 +10,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -32,7 +34,7 @@ const (
 )
 
 // Workload is one of the workloads of requests.
-type Workload struct{}
+type Workload struct{ Described bool } // the load describes the requests
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
@@ -43,14 +45,19 @@ func (Workload) Traits() workload.Traits {
 func (Workload) Report() report.Kind { return Report{} }
 
 // Contract implements workload.Workload.
-func (Workload) Contract() contract.Kind { return Contract }
+func (w Workload) Contract() contract.Kind {
+	if w.Described {
+		return (&Load{Path: "/"}).Contract(1)
+	}
+	return Contract
+}
 
 // Open implements workload.Workload. For files of the lab it makes the folder that subjects serve, a certificate if a
 // load needs one, and starts the upstream behind proxies.
 func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
 	v := &session{Servers: workload.Servers{Site: s}}
 	if s.Workload == Requests {
-		return v, nil
+		return v, v.writeMixes(loads)
 	}
 	var err error
 	if v.www, err = makeWWW(s.Dir); err != nil {
@@ -65,9 +72,34 @@ func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Loa
 
 type session struct {
 	workload.Servers
-	www         string // absolute path of the folder that subjects serve
+	mixes       map[string]string // files of described requests by the names of loads
+	www         string            // absolute path of the folder that subjects serve
 	certificate certificate.Files
 	upstream    *upstreamProcess // behind proxies; else nil
+}
+
+// writeMixes writes the described requests of each load into a file of the run.
+func (v *session) writeMixes(loads []workload.Load) error {
+	v.mixes = map[string]string{}
+	for i, l := range loads {
+		of := l.(*Load)
+		if len(of.Mix) == 0 {
+			continue
+		}
+		text, err := httpload.FormatMix(of.Mix)
+		if err != nil {
+			return fmt.Errorf("lab: %w", err)
+		}
+		file, err := filepath.Abs(filepath.Join(v.Site.Dir, fmt.Sprintf("requests%d.toml", i+1)))
+		if err == nil {
+			err = os.WriteFile(file, text, 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("lab: cannot write the described requests: %w: name another directory with --out", err)
+		}
+		v.mixes[of.Name] = file
+	}
+	return nil
 }
 
 // Start implements workload.Session.
@@ -97,7 +129,10 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 		args = append(args, "--rate", strconv.FormatFloat(of.Rate*float64(c.Connections), 'f', -1, 64))
 	}
 	if of.Arrivals != "" {
-		args = append(args, "--pattern", of.Arrivals, "--seed", strconv.FormatUint(to.Seed, 10))
+		args = append(args, "--pattern", of.Arrivals)
+	}
+	if of.Arrivals != "" || len(of.Mix) > 0 {
+		args = append(args, "--seed", strconv.FormatUint(to.Seed, 10))
 	}
 	if of.NoKeepAlive {
 		args = append(args, "--no-keep-alive")
@@ -107,6 +142,9 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 	}
 	if !to.Elsewhere && v.www != "" {
 		args = append(args, "--expect", filepath.Join(v.www, filepath.FromSlash(of.Path)))
+	}
+	if file := v.mixes[of.Name]; file != "" {
+		args = append(args, "--mix", file)
 	}
 	if of.TLS {
 		return append(args, "--ca", v.certificate.Cert, "--key-exchange", keyExchange, "https://"+to.Addr+of.Path)

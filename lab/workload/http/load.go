@@ -1,16 +1,21 @@
 package http
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
 
+	"weir/lab/contract"
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
+	"weir/lab/workload/http/httpload"
 	"weir/lab/workload/stream/streamload"
 )
 
@@ -32,7 +37,15 @@ type Load struct {
 	// components in the subject that pass every request through unchanged
 	Filters int  `toml:"filters"`
 	Gzip    bool `toml:"gzip"` // the subject compresses the responses
-	TLS     bool `toml:"tls"`  // requests by TLS 1.3; only for subjects that take a certificate
+
+	// For the workload requests:
+
+	// a file of described requests, as of weir load http --mix
+	MixFile string `toml:"mix"`
+	// described requests, sent by their weights in a random order; with a MixFile those of it. None:
+	// a GET of Path
+	Mix []httpload.Request `toml:"request"`
+	TLS bool               `toml:"tls"` // requests by TLS 1.3; only for subjects that take a certificate
 }
 
 // maxRequests bounds Load.Requests.
@@ -56,6 +69,9 @@ func (l *Load) Pattern() string { return l.LoopPattern(l.Arrivals) }
 // Check implements workload.Load.
 func (l *Load) Check(in workload.Context) string {
 	workload.SetDefault(&l.Path, defaultPaths[in.Workload])
+	if bad := l.checkMix(in.Workload); bad != "" {
+		return bad
+	}
 	most := float64(slices.Max(in.Connections))
 	switch {
 	case l.CheckConnections() != "":
@@ -80,6 +96,56 @@ func (l *Load) Check(in workload.Context) string {
 	return ""
 }
 
+// checkMix reads the file of described requests, and returns what is wrong with these.
+func (l *Load) checkMix(workload string) string {
+	var err error
+	switch {
+	case workload != Requests && (l.MixFile != "" || len(l.Mix) > 0):
+		return "mix and request are for the workload requests: leave them out, or set that"
+	case l.MixFile != "":
+		l.Mix, err = httpload.ReadMix(l.MixFile)
+	case len(l.Mix) > 0:
+		for i := range l.Mix {
+			err = errors.Join(err, l.Mix[i].ReadFiles("."))
+		}
+		err = cmp.Or(err, httpload.CheckMix(l.Mix))
+	}
+	if err != nil {
+		return strings.TrimPrefix(err.Error(), "load: ")
+	}
+	return ""
+}
+
+// described returns the requests of the load.
+func (l *Load) described() []httpload.Request {
+	if len(l.Mix) > 0 {
+		return l.Mix
+	}
+	return []httpload.Request{{Path: l.Path, Check: httpload.Check{Same: true}}}
+}
+
+// Contract returns the checks of what the load needs of a server, over the given number of
+// connections.
+func (l *Load) Contract(connections int) contract.Kind {
+	return Needs{Requests: l.described(), KeepAlive: !l.NoKeepAlive, Connections: connections}.Contract()
+}
+
+// summary describes the described requests in the results: the first of them, and a digest of all.
+func (l *Load) summary() string {
+	if len(l.Mix) == 0 {
+		return ""
+	}
+	text, err := httpload.FormatMix(l.Mix)
+	if err != nil {
+		return ""
+	}
+	first := cmp.Or(l.Mix[0].Method, "GET") + " " + cmp.Or(l.Mix[0].Path, l.Path)
+	if len(l.Mix) > 1 {
+		first += fmt.Sprintf(" and %d more", len(l.Mix)-1)
+	}
+	return fmt.Sprintf("%s, SHA-256 %.8x", first, sha256.Sum256(text))
+}
+
 // MessageRate implements workload.Load.
 func (l *Load) MessageRate(connections int) float64 {
 	if l.Rate > 0 {
@@ -93,6 +159,7 @@ func (l *Load) Recorded() result.Load {
 	r := l.Common.Recorded()
 	r.Requests.Path, r.Requests.Pattern, r.Requests.NoKeepAlive, r.Requests.Count = l.Path, l.Arrivals, l.NoKeepAlive, l.Requests
 	r.Requests.SleepMS, r.Requests.SleepEvery, r.Requests.Filters, r.Requests.Gzip, r.Requests.TLS = l.SleepMS, l.SleepEvery, l.Filters, l.Gzip, l.TLS
+	r.Requests.Mix = l.summary()
 	return r
 }
 

@@ -3,6 +3,7 @@ package http
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"weir/lab/report"
 	"weir/lab/report/format"
 	"weir/lab/result"
@@ -84,6 +85,9 @@ func (Report) Describe(l result.Load) string {
 	s := fmt.Sprintf("%s requests/s per connection for %s", format.Short(l.Rate), l.Requests.Path)
 	if l.Rate == 0 {
 		s = "a closed loop for " + l.Requests.Path
+	}
+	if l.Requests.Mix != "" {
+		s = strings.TrimSuffix(s, l.Requests.Path) + "described requests (" + l.Requests.Mix + ")"
 	}
 	if l.Requests.Pattern != "" {
 		s += ", arrivals " + format.Pattern(l.Requests.Pattern)

@@ -18,7 +18,7 @@ type loop struct {
 
 	conns  []conn // of HTTP/2 first the carriers, then the slots of their streams
 	buffer []byte
-	// connections that became free, for proceedAll
+	// connections that became free, for Work
 	freed []int32
 	// connections for the next requests in the open loop without keep-alive
 	free []int32
@@ -32,7 +32,6 @@ type loop struct {
 
 	open         bool              // the loop is open, not closed
 	schedule     schedule.Schedule // of an open loop that has begun
-	order        schedule.Order    // of schedule; nil before the open loop begins
 	startedCount int64             // requests started
 	freshCount   uint64            // requests that became due without keep-alive
 	counts
@@ -73,7 +72,7 @@ func (l *loop) Leave() {
 func (l *loop) Begun() {
 	if l.open {
 		l.schedule = l.Config.schedule(l.Start.Load())
-		l.order = l.schedule.Order()
+		l.Order = l.schedule.Order()
 	}
 	for i := l.carriers; i < len(l.conns); i++ {
 		switch {
@@ -87,21 +86,14 @@ func (l *loop) Begun() {
 	}
 }
 
-// Due implements oneloop.Loop.
-func (l *loop) Due() (at, then int64) {
-	if l.order == nil {
-		return tally.Unset, tally.Unset
+// Work starts the next requests of the connections that became free, and reports whether more have
+// become so. A connection that fails at once is handled in the next call.
+func (l *loop) Work(now int64) bool {
+	n := len(l.freed)
+	for _, i := range l.freed[:n] {
+		l.proceed(int(i), now)
 	}
-	at, _ = l.order.Peek()
-	return at, l.order.Then()
-}
-
-// Offer implements oneloop.Loop. It reports whether more can be started.
-func (l *loop) Offer(now int64) (more bool) {
-	l.proceedAll(now)
-	if l.open {
-		l.dispatch(now)
-	}
+	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
 	l.flushSessions()
 	return len(l.freed) > 0
 }
@@ -125,15 +117,13 @@ func (l *loop) allComplete() bool {
 // errorLimitReached reports whether the limit of errors is reached.
 func (l *loop) errorLimitReached() bool { return l.MaxErrors > 0 && l.Failed.Load() >= l.MaxErrors }
 
-// Finish starts the requests that were due in the window.
-func (l *loop) Finish(end int64) {
+// Finish implements oneloop.Loop.
+func (l *loop) Finish(int64) {
 	l.EndedEarly = l.EndedEarly && !l.allComplete()
-	for l.open && l.dispatch(end) < end {
-	}
 	l.flushSessions()
 }
 
-// Waiting implements oneloop.Loop: it reports whether requests are unfinished.
+// Waiting reports whether requests are not complete.
 func (l *loop) Waiting(int64) bool { return !l.errorLimitReached() && l.unfinished() > 0 }
 
 // unfinished counts the requests that are under way, or were due but not started because their
@@ -167,14 +157,4 @@ func (l *loop) Check(now int64) (next int64) {
 	}
 	l.checkSessions(now)
 	return now + min(oneloop.Nap, max(timeout/20, 1e6))
-}
-
-// proceedAll starts the next requests of the connections that became free. A connection that fails
-// at once is handled in the next call.
-func (l *loop) proceedAll(now int64) {
-	n := len(l.freed)
-	for _, i := range l.freed[:n] {
-		l.proceed(int(i), now)
-	}
-	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
 }

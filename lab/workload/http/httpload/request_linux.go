@@ -7,27 +7,16 @@ import (
 	"weir/lab/workload/http/httpload/response"
 )
 
-// maxDispatch is the number of requests that are started before responses are read again.
-const maxDispatch = 256
-
-// dispatch starts the requests that are due, at most maxDispatch and none after the window. It
-// returns the due time of the next one.
-func (l *loop) dispatch(now int64) int64 {
-	end := l.Window.To.Load()
-	at, i := l.order.Peek()
-	for n := 0; at <= now && at < end && n < maxDispatch; n++ {
-		if l.Window.Holds(at) {
-			l.Offered++
-		}
-		if l.order.Advance(); l.Close {
-			l.dispatchFresh(at, now)
-		} else {
-			l.dispatchFixed(l.carriers+i, at, now)
-		}
-		now = max(now, l.Clock.Now())
-		at, i = l.order.Peek()
+// Send starts a request that was due at the given time, unless it must wait.
+func (l *loop) Send(i int, at, now int64) {
+	if l.Window.Holds(at) {
+		l.Offered++
 	}
-	return at
+	if l.Close {
+		l.dispatchFresh(at, now)
+	} else {
+		l.dispatchFixed(l.carriers+i, at, now)
+	}
 }
 
 // dispatchFixed starts the request on connection i that became due at the given time, or leaves it

@@ -2,11 +2,9 @@ package httpload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
 
@@ -22,22 +20,17 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
 	}
-	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections)); err != nil {
-		return Report{}, err
-	}
 	tlsConfig := c.tlsConfig()
 	requests := c.prepare()
 	server, secured, err := probeServer(ctx, c, tlsConfig, requests)
 	if err != nil {
 		return Report{}, err
 	}
-	defer raw.QuietRuntime()()
-	s, err := oneloop.NewState(ev.Commands != nil)
+	s, err := oneloop.NewState(oneloop.Setup{Steered: ev.Commands != nil, CPUs: c.CPUs, Files: c.Connections, Histograms: c.Histograms})
 	if err != nil {
 		return Report{}, err
 	}
-	defer s.Poll.Close()
-	s.Histograms = c.Histograms
+	defer s.End()
 	s.Server = server
 	l := newLoop(c, s, tlsConfig, requests)
 	defer l.close()

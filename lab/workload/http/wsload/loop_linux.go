@@ -22,9 +22,6 @@ const (
 	kindLost     = "lost"     // due on a connection that was lost before
 )
 
-// maxDispatch is the number of messages that are sent before echoes are read again.
-const maxDispatch = 256
-
 // loop sends messages and receives them on one locked thread.
 type loop struct {
 	Config
@@ -39,7 +36,6 @@ type loop struct {
 
 	isOpen   bool              // the loop is open
 	schedule schedule.Schedule // of an open loop that has begun
-	order    schedule.Order    // of schedule; nil before the open loop begins
 	counts
 }
 
@@ -120,7 +116,7 @@ func (l *loop) sayGoodbye() {
 func (l *loop) Begun() {
 	if l.isOpen {
 		l.schedule = l.Config.schedule(l.Start.Load())
-		l.order = l.schedule.Order()
+		l.Order = l.schedule.Order()
 	}
 	for i := range l.conns {
 		c := &l.conns[i]
@@ -141,17 +137,8 @@ func (l *loop) after(i int, m schedule.Moment) schedule.Moment {
 	return schedule.Moment{K: m.K + 1}
 }
 
-// Due implements oneloop.Loop.
-func (l *loop) Due() (at, then int64) {
-	if l.order == nil {
-		return tally.Unset, tally.Unset
-	}
-	at, _ = l.order.Peek()
-	return at, l.order.Then()
-}
-
-// Offer implements oneloop.Loop. It reports whether more can be sent.
-func (l *loop) Offer(now int64) (more bool) {
+// Work starts the next messages of the closed loop, and reports whether more can be started.
+func (l *loop) Work(now int64) bool {
 	n := len(l.freed)
 	for _, i := range l.freed[:n] {
 		if c := &l.conns[i]; c.state == open && !l.IsOver {
@@ -159,9 +146,6 @@ func (l *loop) Offer(now int64) (more bool) {
 		}
 	}
 	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
-	if l.isOpen {
-		l.dispatch(now)
-	}
 	return len(l.freed) > 0
 }
 
@@ -176,26 +160,12 @@ func (l *loop) start(i int, now int64) {
 	l.sendNext(i)
 }
 
-// dispatch sends the messages that are due, at most maxDispatch and none after the window. It
-// returns the due time of the next one.
-func (l *loop) dispatch(now int64) int64 {
-	end := l.Window.To.Load()
-	at, i := l.order.Peek()
-	for n := 0; at <= now && at < end && n < maxDispatch; n++ {
-		if l.Window.Holds(at) {
-			l.Offered++
-		}
-		l.order.Advance()
-		l.messageDue(i, at, now)
-		now = max(now, l.Clock.Now())
-		at, i = l.order.Peek()
+// Send sends the message of connection i that was due at the given time, or leaves it until the
+// socket has room.
+func (l *loop) Send(i int, at, now int64) {
+	if l.Window.Holds(at) {
+		l.Offered++
 	}
-	return at
-}
-
-// messageDue sends the message of connection i that became due at the given time, or leaves it
-// until the socket has room.
-func (l *loop) messageDue(i int, at, now int64) {
 	c := &l.conns[i]
 	c.dueCount++
 	switch {
@@ -211,11 +181,8 @@ func (l *loop) messageDue(i int, at, now int64) {
 	}
 }
 
-// Finish sends the messages that were due in the window.
-func (l *loop) Finish(end int64) {
-	for l.isOpen && l.dispatch(end) < end {
-	}
-}
+// Finish implements oneloop.Loop.
+func (l *loop) Finish(int64) {}
 
 // Waiting implements oneloop.Loop: it reports whether echoes are awaited.
 func (l *loop) Waiting(int64) bool { return l.unfinished() > 0 }

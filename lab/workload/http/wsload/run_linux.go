@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
 
@@ -19,20 +18,16 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
 	}
-	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections)); err != nil {
-		return Report{}, err
-	}
 	server, err := oneloop.FindServer(ctx, c.address(), false)
 	if err != nil {
 		return Report{}, err
 	}
-	defer raw.QuietRuntime()()
-	s, err := oneloop.NewState(ev.Commands != nil)
+	s, err := oneloop.NewState(oneloop.Setup{Steered: ev.Commands != nil, CPUs: c.CPUs, Files: c.Connections, Histograms: c.Histograms})
 	if err != nil {
 		return Report{}, err
 	}
-	defer s.Poll.Close()
-	s.Histograms, s.Server = c.Histograms, server
+	defer s.End()
+	s.Server = server
 	l := newLoop(c, s)
 	defer l.close()
 	err = s.Run(ctx, ev, l, c.Connections, c.Duration)

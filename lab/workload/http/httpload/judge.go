@@ -1,0 +1,32 @@
+package httpload
+
+import (
+	"errors"
+	"fmt"
+	nethttp "net/http"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Judge returns what is wrong with an answer to r, nil if it is as described. The body is decoded.
+// Check.Same is not judged, because it needs the first answer. r must be valid.
+func (r *Request) Judge(status int, body []byte) error {
+	low, high, _ := r.Status.span()
+	if status < low || status > high {
+		want := string(r.Status)
+		if want == "" {
+			want = "200"
+		}
+		return fmt.Errorf("expected status %s, saw %d %s", want, status, nethttp.StatusText(status))
+	}
+	if r.Check.Body != nil && string(body) != *r.Check.Body {
+		return fmt.Errorf("expected the body %.60q, saw %.60q", *r.Check.Body, body)
+	}
+	if _, detail := newPartCheck(r.Check, false).judgeText(body); detail != "" {
+		return errors.New(detail)
+	}
+	return nil
+}
+
+// FormatMix returns requests as a file that ParseMix reads.
+func FormatMix(mix []Request) ([]byte, error) { return toml.Marshal(mixFile{mix}) }
