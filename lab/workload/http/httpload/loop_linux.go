@@ -16,13 +16,19 @@ type loop struct {
 	tlsConfig *tls.Config // nil: plain HTTP
 	mixer     mixer
 
-	conns  []conn
+	conns  []conn // of HTTP/2 first the carriers, then the slots of their streams
 	buffer []byte
 	// connections that became free, for Work
 	freed []int32
 	// connections for the next requests in the open loop without keep-alive
 	free []int32
 	busy int // connections with a request under way
+
+	// of HTTP/2
+	carriers   int       // 0: HTTP/1.1
+	sessions   []session // of the carriers
+	unflushed  []int32   // carriers with output
+	receivedAt int64     // ns; time of the last bytes
 
 	open         bool              // the loop is open, not closed
 	schedule     schedule.Schedule // of an open loop that has begun
@@ -34,8 +40,14 @@ type loop struct {
 func newLoop(c Config, s *oneloop.State, tlsConfig *tls.Config, requests []*prepared) *loop {
 	l := &loop{Config: c, State: s, tlsConfig: tlsConfig, mixer: newMixer(requests, c.Seed),
 		conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10), open: c.Rate > 0, counts: newCounts()}
+	if c.HTTP2 {
+		l.carriers, l.sessions = c.Connections, make([]session, c.Connections)
+		l.conns = make([]conn, c.Connections*(1+max(c.Streams, 1)))
+	}
 	for i := range l.conns {
-		l.conns[i].fd = -1
+		if l.conns[i].fd = -1; i >= l.carriers && c.HTTP2 {
+			l.conns[i].state = idle
+		}
 	}
 	return l
 }
@@ -51,7 +63,7 @@ func (l *loop) close() {
 func (l *loop) Leave() {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.state == handshaking {
-			c.tls.stop()
+			c.tls.Stop()
 		}
 	}
 }
@@ -62,14 +74,14 @@ func (l *loop) Begun() {
 		l.schedule = l.Config.schedule(l.Start.Load())
 		l.Order = l.schedule.Order()
 	}
-	for i := range l.conns {
+	for i := l.carriers; i < len(l.conns); i++ {
 		switch {
 		case !l.open:
 			l.freed = append(l.freed, int32(i))
 		case l.Close:
 			l.free = append(l.free, int32(i))
 		default:
-			l.conns[i].next = l.schedule.First(i)
+			l.conns[i].next = l.schedule.First(i - l.carriers)
 		}
 	}
 }
@@ -82,6 +94,7 @@ func (l *loop) Work(now int64) bool {
 		l.proceed(int(i), now)
 	}
 	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
+	l.flushSessions()
 	return len(l.freed) > 0
 }
 
@@ -105,7 +118,10 @@ func (l *loop) allComplete() bool {
 func (l *loop) errorLimitReached() bool { return l.MaxErrors > 0 && l.Failed.Load() >= l.MaxErrors }
 
 // Finish implements oneloop.Loop.
-func (l *loop) Finish(int64) { l.EndedEarly = l.EndedEarly && !l.allComplete() }
+func (l *loop) Finish(int64) {
+	l.EndedEarly = l.EndedEarly && !l.allComplete()
+	l.flushSessions()
+}
 
 // Waiting reports whether requests are not complete.
 func (l *loop) Waiting(int64) bool { return !l.errorLimitReached() && l.unfinished() > 0 }
@@ -123,7 +139,7 @@ func (l *loop) unfinished() int64 {
 // Check checks the timeouts of all connections, and the retry of failed ones.
 func (l *loop) Check(now int64) (next int64) {
 	timeout := int64(l.timeout())
-	for i := range l.conns {
+	for i := l.carriers; i < len(l.conns); i++ {
 		c := &l.conns[i]
 		switch {
 		case c.hasRequest && now-c.dueAt > timeout:
@@ -139,5 +155,6 @@ func (l *loop) Check(now int64) (next int64) {
 			l.abandonOldest(i, now)
 		}
 	}
+	l.checkSessions(now)
 	return now + min(oneloop.Nap, max(timeout/20, 1e6))
 }

@@ -18,7 +18,9 @@ type Report struct {
 	Rate        float64 `json:"rate"`    // configured requests per second; 0 in the closed loop
 	Pattern     string  `json:"pattern"` // of the open loop; empty in the closed loop
 	KeepAlive   bool    `json:"keep_alive"`
-	TimeoutNS   int64   `json:"timeout_ns"`
+	// requests under way on a connection of HTTP/2; 0: HTTP/1.1
+	Streams   int   `json:"streams,omitzero"`
+	TimeoutNS int64 `json:"timeout_ns"`
 	load.Report
 	Described int   `json:"described,omitzero"` // described requests; 0: a plain GET
 	Attempted int64 `json:"attempted"`          // requests started

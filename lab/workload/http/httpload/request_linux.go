@@ -15,7 +15,7 @@ func (l *loop) Send(i int, at, now int64) {
 	if l.Close {
 		l.dispatchFresh(at, now)
 	} else {
-		l.dispatchFixed(i, at, now)
+		l.dispatchFixed(l.carriers+i, at, now)
 	}
 }
 
@@ -26,13 +26,20 @@ func (l *loop) dispatchFixed(i int, at, now int64) {
 	free := c.next.K == c.dueCount && (c.state == idle || c.state == closed)
 	c.dueCount++
 	if free {
-		r := l.mixer.choose(i, c.next.K)
-		c.next = l.schedule.After(i, c.next)
+		r := l.takeNext(i)
 		l.RecordLateness(at, now)
 		l.beginRequest(i, r, at, now)
 	} else if l.Window.Holds(at) {
 		l.Behind++
 	}
+}
+
+// takeNext returns the next request of connection i, and goes on to the one after it.
+func (l *loop) takeNext(i int) *prepared {
+	c := &l.conns[i]
+	r := l.mixer.choose(i-l.carriers, c.next.K)
+	c.next = l.schedule.After(i-l.carriers, c.next)
+	return r
 }
 
 // dispatchFresh starts a request on a new connection.
@@ -61,8 +68,8 @@ func (l *loop) proceed(i int, now int64) {
 	case l.Close:
 		l.free = append(l.free, int32(i))
 	case c.next.K < c.dueCount:
-		r, at := l.mixer.choose(i, c.next.K), c.next.At
-		c.next = l.schedule.After(i, c.next)
+		at := c.next.At
+		r := l.takeNext(i)
 		l.beginRequest(i, r, at, now)
 	}
 }
@@ -103,7 +110,7 @@ func (c *conn) judge() (kind, detail string) {
 
 // sent reports whether the whole request was sent. A server may answer before it has read it.
 func (c *conn) sent() bool {
-	return c.written == len(c.request.wire) && (c.tls == nil || len(c.tls.unsent) == 0)
+	return c.written == len(c.request.wire) && (c.tls == nil || len(c.tls.Unsent) == 0)
 }
 
 // countSuccess counts a complete and correct response.
@@ -135,6 +142,10 @@ func (l *loop) countSuccess(c *conn, now int64) {
 
 // fail counts a failure of connection i, and of its request if there is one, and closes it.
 func (l *loop) fail(i int, now int64, kind, detail string, args ...any) {
+	if i < l.carriers {
+		l.sessionFailed(i, now, kind, fmt.Sprintf(detail, args...))
+		return
+	}
 	if l.conns[i].hasRequest {
 		l.requestFailed(i, now, kind, detail, args...)
 	} else {
@@ -170,6 +181,6 @@ func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
 func (l *loop) abandonOldest(i int, now int64) {
 	c := &l.conns[i]
 	at := c.next.At
-	c.next = l.schedule.After(i, c.next)
+	l.takeNext(i)
 	l.countFailure(at, now, oneloop.KindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
 }

@@ -47,7 +47,11 @@ func (l *loop) report(secured *TLSReport) Report {
 	if !l.open {
 		l.Offered, l.Answered, l.Latency = l.attempted, l.Messages, l.totals
 	}
-	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), TimeoutNS: int64(l.timeout()),
+	streams := 0
+	if l.HTTP2 {
+		streams = max(l.Streams, 1)
+	}
+	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), Streams: streams, TimeoutNS: int64(l.timeout()),
 		Report: l.State.Report(), Attempted: l.attempted, Unfinished: l.unfinished(), BodyBytes: l.bodyBytes, Encoded: l.encoded, Opened: l.opened,
 		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
 	if l.open {

@@ -14,7 +14,10 @@ import (
 
 func TestSteering(t *testing.T) {
 	url, loads := web(t), map[string]steertest.Load{}
+	overHTTP2 := clearHTTP2(t, answers(200, page))
 	for name, change := range map[string]func(*Config){
+		"HTTP/2, closed loop":          func(c *Config) { *c = withStreams(overHTTP2, 3) },
+		"HTTP/2, constant rate":        func(c *Config) { *c = withStreams(overHTTP2, 3); c.Rate = 400 },
 		"closed loop":                  func(*Config) {},
 		"closed loop, no keep-alive":   func(c *Config) { c.Close = true },
 		"constant rate":                func(c *Config) { c.Rate = 400 },

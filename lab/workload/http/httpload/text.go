@@ -21,7 +21,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	t.Row("connections", "%d opened", r.Opened)
 	if s := r.TLS; s != nil {
-		t.Row("TLS", "%s", s.text())
+		t.Row("TLS", "%s", s.Text())
 		t.Row("handshakes", "%d, of which %d resumed a session", s.Handshakes, s.Resumed)
 	}
 	r.writeTimes(t)
@@ -35,6 +35,9 @@ func (r *Report) title() string {
 	what := fmt.Sprintf("%d connections", r.Connections)
 	if !r.KeepAlive {
 		what = fmt.Sprintf("%d at once, a connection for each", r.Connections)
+	}
+	if r.Streams > 0 {
+		what += fmt.Sprintf(" of HTTP/2 with %d requests at once", r.Streams)
 	}
 	if r.Rate > 0 {
 		what += fmt.Sprintf(", open loop of %g requests/s%s", r.Rate, arrivals[r.Pattern])
