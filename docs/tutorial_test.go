@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestTheTutorialOfStreamsWorks writes the files of the tutorial, runs its commands, and compares their
-// output with the tutorial's. The comparison takes minutes and needs an idle machine: it is
+// TestTheTutorialOfStreamsWorks writes the files of the tutorial, runs its commands, and compares
+// their output with the tutorial's. The comparison takes minutes and needs an idle machine: it is
 // shortened, and skipped unless WEIR_TUTORIAL is "run".
 func TestTheTutorialOfStreamsWorks(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil {
