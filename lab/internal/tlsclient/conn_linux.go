@@ -13,8 +13,8 @@ import (
 	"weir/lab/internal/raw"
 )
 
-// maxUnsent is the largest number of encrypted bytes that wait for room in a socket. What a load
-// sends at once is smaller, but a server could cause any number of key updates.
+// maxUnsent is the largest number of encrypted bytes that wait for room in a socket. Requests and
+// messages are smaller, but a server could cause any number of key updates.
 const maxUnsent = 20 << 20
 
 // Conn runs crypto/tls on a non-blocking socket of the loop. It belongs to the loop's thread.
@@ -29,7 +29,7 @@ type Conn struct {
 	Err     error  // of the handshake
 	Unsent  []byte // encrypted bytes that the socket did not take
 	Drained bool   // the socket has no more to read; set to false by the loop at its next event
-	Hangup  bool   // set by the loop: the server will send nothing more, so it is read until the end
+	Hangup  bool   // set by the loop: the server will send nothing more, and is read to its end
 	Ended   bool   // the TCP connection has ended
 
 	fd       int32

@@ -25,6 +25,7 @@ type prepared struct {
 	exact     *bodies
 	parts     *partCheck     // nil: the body is checked by exact
 	known     response.Known // head of its answers
+	report    MixReport
 }
 
 // isExpectedStatus reports whether status is an expected one.
@@ -56,7 +57,7 @@ func (c *Config) prepare() []*prepared {
 			p.http2 = r.requestHTTP2(c)
 		}
 		if len(mix) > 1 {
-			p.label = r.name() + ": "
+			p.label, p.report.Request = r.name()+": ", r.name()
 		}
 		switch {
 		case c.Expect != nil:

@@ -47,7 +47,7 @@ func (l *loop) dispatchFresh(at, now int64) {
 	r := l.mixer.choose(0, l.freshCount)
 	l.freshCount++
 	if len(l.free) == 0 {
-		l.countFailure(at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
+		l.countFailure(r, at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
 		return
 	}
 	i := int(l.free[len(l.free)-1])
@@ -122,6 +122,7 @@ func (l *loop) countSuccess(c *conn, now int64) {
 	if l.open && l.Window.Holds(c.dueAt) {
 		l.Answered++
 		l.Latency.Record(now - c.dueAt)
+		c.request.report.answered(now - c.dueAt)
 	}
 	if !l.Window.Holds(now) {
 		if now < l.Window.From.Load() {
@@ -138,6 +139,9 @@ func (l *loop) countSuccess(c *conn, now int64) {
 	l.waits.Record(c.firstByteAt - c.connectedAt)
 	l.processing.Record(now - c.connectedAt)
 	l.totals.Record(now - c.startedAt)
+	if !l.open {
+		c.request.report.answered(now - c.startedAt)
+	}
 }
 
 // fail counts a failure of connection i, and of its request if there is one, and closes it.
@@ -161,11 +165,11 @@ func (l *loop) requestFailed(i int, now int64, kind, detail string, args ...any)
 	c := &l.conns[i]
 	c.hasRequest = false
 	l.busy--
-	l.countFailure(c.dueAt, now, kind, "connection %d: %s"+detail, append([]any{i, c.request.label}, args...)...)
+	l.countFailure(c.request, c.dueAt, now, kind, "connection %d: %s"+detail, append([]any{i, c.request.label}, args...)...)
 }
 
-// countFailure counts a request that was due at the given time as failed.
-func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
+// countFailure counts the request r that was due at the given time as failed.
+func (l *loop) countFailure(r *prepared, at, now int64, kind, detail string, args ...any) {
 	l.lastEndAt = now
 	l.Failed.Add(1)
 	l.Failures.Add(kind, 1, detail, args...)
@@ -174,6 +178,7 @@ func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
 	}
 	if l.Window.Holds(now) {
 		l.FailedIn++
+		r.report.Failed++
 	}
 }
 
@@ -181,6 +186,5 @@ func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
 func (l *loop) abandonOldest(i int, now int64) {
 	c := &l.conns[i]
 	at := c.next.At
-	l.takeNext(i)
-	l.countFailure(at, now, oneloop.KindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
+	l.countFailure(l.takeNext(i), at, now, oneloop.KindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
 }

@@ -54,6 +54,11 @@ func (l *loop) report(secured *TLSReport) Report {
 	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), Streams: streams, TimeoutNS: int64(l.timeout()),
 		Report: l.State.Report(), Attempted: l.attempted, Unfinished: l.unfinished(), BodyBytes: l.bodyBytes, Encoded: l.encoded, Opened: l.opened,
 		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
+	if len(l.mixer.requests) > 1 {
+		for _, r := range l.mixer.requests {
+			rep.Mix = append(rep.Mix, r.report.finished())
+		}
+	}
 	if l.open {
 		rep.DueUS = l.Latency.Times()
 	}

@@ -73,6 +73,17 @@ func TestReportIsWrittenAsText(t *testing.T) {
 	}
 }
 
+func TestTheTextHasEachDescribedRequest(t *testing.T) {
+	r := example()
+	r.Described, r.Mix = 2, []MixReport{{Request: "GET /a", Answered: 7, LatencyMeanUS: 1500, LatencyMaxUS: 2000}, {Request: "POST /b", Failed: 3}}
+	var b strings.Builder
+	want := "  requests     GET /a: 7 answered in 1.500 ms on average, at most 2.000; 0 failed\n" +
+		"               POST /b: 0 answered in 0.000 ms on average, at most 0.000; 3 failed\n"
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), want) {
+		t.Errorf("got error %v and\n%swant none and\n%s", err, b.String(), want)
+	}
+}
+
 func TestTitlesDescribeTheLoad(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"64 connections, closed loop": func(r *Report) { r.Rate = 0 },

@@ -123,8 +123,8 @@ func (l *loop) flush(i int) {
 	}
 }
 
-// send sends what the socket of connection i takes, and returns how much that is. An error loses the
-// connection.
+// send sends what the socket of connection i takes, and returns how much that is. An error loses
+// the connection.
 func (l *loop) send(i int, text []byte) int {
 	c := &l.conns[i]
 	if c.tls != nil {

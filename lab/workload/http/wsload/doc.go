@@ -23,7 +23,7 @@
 //
 // # Limitations
 //
-// Linux only; on other systems Run returns an error. TLS as in package httpload. No extensions, so no compression.
-// Messages are sent in one frame each. Received text is not checked for valid UTF-8, unless it is
-// compared.
+// Linux only; on other systems Run returns an error. TLS as in package httpload. No extensions, so
+// no compression. Messages are sent in one frame each. Received text is not checked for valid
+// UTF-8, unless it is compared.
 package wsload

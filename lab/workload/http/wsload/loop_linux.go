@@ -41,10 +41,12 @@ type loop struct {
 
 // counts holds the figures of the loop beside oneloop.Counts.
 type counts struct {
-	connects, handshakeTimes, upgrades             tally.Distribution
-	secured                                        *tlsclient.Report // of the first connection; nil: none
-	handshakes, resumed                            int64             // see tlsclient.Report
-	sent, received, receivedBytes, pings, unclosed int64             // see Report
+	connects, handshakeTimes, upgrades tally.Distribution
+
+	secured             *tlsclient.Report // of the first connection; nil: none
+	handshakes, resumed int64             // see tlsclient.Report
+
+	sent, received, receivedBytes, pings, unclosed int64 // see Report
 }
 
 func newLoop(c Config, s *oneloop.State) *loop {
