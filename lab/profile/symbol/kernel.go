@@ -59,7 +59,8 @@ func parseKernel(r io.Reader) (*Table, error) {
 }
 
 // systemCallPrefixes start the names of the kernel's functions for system calls. The entry function
-// itself (__x64_sys_read) is missing from a stack if it ended in a jump to the next one (ksys_read).
+// itself (__x64_sys_read) is missing from a stack if it ended in a jump to the next one
+// (ksys_read).
 var systemCallPrefixes = []string{"__x64_sys_", "__arm64_sys_", "__ia32_sys_", "__riscv_sys_", "__s390x_sys_", "__se_sys_", "ksys_", "__sys_"}
 
 // systemCallParts are functions to which entry functions jump that are named otherwise.
