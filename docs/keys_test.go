@@ -10,6 +10,11 @@ import (
 
 	"weir/lab"
 	"weir/lab/subject"
+	"weir/lab/workload/chat"
+	"weir/lab/workload/http"
+	"weir/lab/workload/http/httpload"
+	"weir/lab/workload/stack"
+	"weir/lab/workload/stream"
 )
 
 // tomlKeys returns the keys of a struct, including those of embedded structs and of lists of
@@ -34,7 +39,7 @@ func tomlKeys(v reflect.Type) []string {
 
 var (
 	row     = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|")
-	setting = regexp.MustCompile(`(?m)^\[*([a-z_]+)`)
+	setting = regexp.MustCompile(`(?m)^\[*([a-z_0-9]+)`)
 )
 
 // compareKeys compares the keys that a document explains with those that the program reads.
@@ -87,5 +92,20 @@ func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 		}
 		documented = append(documented, firsts(b.text, setting)...)
 	}
-	compareKeys(t, "experiments.md", documented, tomlKeys(reflect.TypeFor[lab.Experiment]()))
+	compareKeys(t, "experiments.md", documented, experimentKeys())
+}
+
+// experimentKeys returns the keys of experiments, with those of the loads of all workloads. The
+// keys of described requests have a document of their own.
+func experimentKeys() []string {
+	keys := append(tomlKeys(reflect.TypeFor[lab.Settings]()), "name", "variant", "load")
+	for _, load := range []reflect.Type{reflect.TypeFor[stream.Load](), reflect.TypeFor[http.Load](), reflect.TypeFor[chat.Load](), reflect.TypeFor[stack.Load]()} {
+		keys = append(keys, tomlKeys(load)...)
+	}
+	for _, nested := range tomlKeys(reflect.TypeFor[httpload.Request]()) {
+		if nested != "path" { // also a key of loads
+			keys = slices.DeleteFunc(keys, func(key string) bool { return key == nested })
+		}
+	}
+	return keys
 }

@@ -24,7 +24,9 @@ type Requests struct {
 	// no warm-up: the measured window starts with the first request
 	Cold bool `json:"cold,omitempty"`
 	// described requests: the first of them, and a digest of all; empty: a GET of Path
-	Mix string `json:"mix,omitempty"`
+	Mix     string `json:"mix,omitempty"`
+	HTTP2   bool   `json:"http2,omitempty"`   // instead of HTTP/1.1
+	Streams int    `json:"streams,omitempty"` // requests at once on a connection of HTTP/2; 0: 1
 	// length of the load's measured windows; 0: the plan's
 	DurationS float64 `json:"duration_s,omitempty"`
 }

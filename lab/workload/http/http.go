@@ -56,14 +56,14 @@ func (w Workload) Contract() contract.Kind {
 // a certificate if a load needs one, and starts the upstream behind proxies.
 func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
 	v := &session{Servers: workload.Servers{Site: s}}
+	var err error
+	if v.certificate, err = makeCertificate(s, loads); err != nil {
+		return nil, err
+	}
 	if s.Workload == Requests {
 		return v, v.writeMixes(loads)
 	}
-	var err error
-	if v.www, err = makeWWW(s.Dir); err != nil {
-		return nil, err
-	}
-	if v.certificate, err = makeCertificate(s, loads); err != nil || s.Workload != Proxy {
+	if v.www, err = makeWWW(s.Dir); err != nil || s.Workload != Proxy {
 		return v, err
 	}
 	v.upstream, err = startUpstreamProcess(ctx, v.www, s)
@@ -142,6 +142,9 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 	}
 	if !to.Elsewhere && v.www != "" {
 		args = append(args, "--expect", filepath.Join(v.www, filepath.FromSlash(of.Path)))
+	}
+	if of.HTTP2 {
+		args = append(args, "--http2", "--streams", strconv.Itoa(max(of.Streams, 1)))
 	}
 	if file := v.mixes[of.Name]; file != "" {
 		args = append(args, "--mix", file)

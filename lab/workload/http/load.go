@@ -44,10 +44,15 @@ type Load struct {
 	MixFile string `toml:"mix"`
 	// described requests, sent by their weights in a random order; with a MixFile those of it.
 	// None: a GET of Path
-	Mix []httpload.Request `toml:"request"`
+	Mix     []httpload.Request `toml:"request"`
+	HTTP2   bool               `toml:"http2"`
+	Streams int                `toml:"streams"` // requests at once on each connection, with HTTP2; 0: 1
 	// requests by TLS 1.3; only for subjects that take a certificate
 	TLS bool `toml:"tls"`
 }
+
+// maxStreams bounds Load.Streams.
+const maxStreams = 1000
 
 // maxRequests bounds Load.Requests.
 const maxRequests = 1_000_000_000
@@ -101,8 +106,12 @@ func (l *Load) Check(in workload.Context) string {
 func (l *Load) checkMix(workload string) string {
 	var err error
 	switch {
-	case workload != Requests && (l.MixFile != "" || len(l.Mix) > 0):
-		return "mix and request are for the workload requests: leave them out, or set that"
+	case workload != Requests && (l.MixFile != "" || len(l.Mix) > 0 || l.HTTP2 || l.Streams != 0):
+		return "mix, request, http2 and streams are for the workload requests: leave them out, or set that"
+	case l.Streams < 0 || l.Streams > maxStreams || l.Streams > 0 && !l.HTTP2:
+		return fmt.Sprintf("streams must be from 1 to %d, and are for http2", maxStreams)
+	case l.HTTP2 && l.NoKeepAlive:
+		return "http2 keeps its connections: leave no_keep_alive out"
 	case l.MixFile != "":
 		l.Mix, err = httpload.ReadMix(l.MixFile)
 	case len(l.Mix) > 0:
@@ -160,7 +169,7 @@ func (l *Load) Recorded() result.Load {
 	r := l.Common.Recorded()
 	r.Requests.Path, r.Requests.Pattern, r.Requests.NoKeepAlive, r.Requests.Count = l.Path, l.Arrivals, l.NoKeepAlive, l.Requests
 	r.Requests.SleepMS, r.Requests.SleepEvery, r.Requests.Filters, r.Requests.Gzip, r.Requests.TLS = l.SleepMS, l.SleepEvery, l.Filters, l.Gzip, l.TLS
-	r.Requests.Mix = l.summary()
+	r.Requests.Mix, r.Requests.HTTP2, r.Requests.Streams = l.summary(), l.HTTP2, l.Streams
 	return r
 }
 

@@ -89,6 +89,9 @@ func (Report) Describe(l result.Load) string {
 	if l.Requests.Mix != "" {
 		s = strings.TrimSuffix(s, l.Requests.Path) + "described requests (" + l.Requests.Mix + ")"
 	}
+	if l.Requests.HTTP2 {
+		s += ", by HTTP/2 with " + format.Plural(max(l.Requests.Streams, 1), "stream", "streams")
+	}
 	if l.Requests.Pattern != "" {
 		s += ", arrivals " + format.Pattern(l.Requests.Pattern)
 	}
