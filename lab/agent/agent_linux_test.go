@@ -18,8 +18,8 @@ import (
 	"weir/internal/tail"
 )
 
-// patience is how long a test waits for anything that must happen.
-const patience = 30 * time.Second
+// eventTimeout is how long a test waits for anything that must happen.
+const eventTimeout = 30 * time.Second
 
 // listen starts a coordinator, whose tolerances are those of a busy machine.
 func listen(t *testing.T, config ListenConfig) *Coordinator {
@@ -56,7 +56,8 @@ func serveAgent(t *testing.T, c *Coordinator, name string, change ...func(*Serve
 	for _, f := range change {
 		f(&config)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	// not the test's own context, which ends before its sessions close
+	ctx, cancel := context.WithCancel(context.Background())
 	end, over := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -82,7 +83,7 @@ func startAgent(t *testing.T, c *Coordinator, name string) (*exec.Cmd, *tail.Buf
 
 func waitFor(t *testing.T, c *Coordinator, n int) []Agent {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 	defer cancel()
 	all, err := c.Wait(ctx, n)
 	if err != nil {
@@ -151,7 +152,7 @@ func start(t *testing.T, c *Coordinator, parts [][]string) *Session {
 // await drops events until one of this name. It returns false if the session ends before.
 func await(t *testing.T, s *Session, name string) (Event, bool) {
 	t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(eventTimeout)
 	for {
 		select {
 		case e, open := <-s.Events():
@@ -159,7 +160,7 @@ func await(t *testing.T, s *Session, name string) (Event, bool) {
 				return e, open
 			}
 		case <-timeout:
-			t.Fatalf("got no event %s in %v", name, patience)
+			t.Fatalf("got no event %s in %v", name, eventTimeout)
 		}
 	}
 }
@@ -195,8 +196,8 @@ func wantFailure(t *testing.T, s *Session, texts ...string) {
 	}
 }
 
-// TestAgentsTogetherSendWhatTheServerCounts: two agents of this process and one of the command, each
-// with another number of connections.
+// TestAgentsTogetherSendWhatTheServerCounts: two agents of this process and one of the command,
+// each with another number of connections.
 func TestAgentsTogetherSendWhatTheServerCounts(t *testing.T) {
 	c, server := listen(t, ListenConfig{}), newSink(t)
 	ahead := 3 * time.Hour // a clock that is not the coordinator's
@@ -218,7 +219,7 @@ func TestAgentsTogetherSendWhatTheServerCounts(t *testing.T) {
 			t.Errorf("got a window from %d to %d at %d on the coordinator's clock, want 300 ms in the past", measuring.AtNS, measured.AtNS, now())
 		}
 		mustSend(t, s, "stop")
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 		defer cancel()
 		report, text, err := s.Report(ctx)
 		if err != nil {
@@ -276,7 +277,7 @@ func TestAKilledAgentFailsTheSession(t *testing.T) {
 	go func() { server.conns.Wait(); close(end) }()
 	select {
 	case <-end:
-	case <-time.After(patience):
+	case <-time.After(eventTimeout):
 		t.Error("the load of the killed agent still runs")
 	}
 }
@@ -297,8 +298,8 @@ func TestAClockThatMovesFailsTheSession(t *testing.T) {
 	wantFailure(t, s, `"b": its clock moved by`, "between the start and the end")
 }
 
-// TestALateAgentFailsTheSession: its clock is set between the measurement of the clock and the start
-// of the window, so that the window seems to start 20 s late.
+// TestALateAgentFailsTheSession: its clock is set between the measurement of the clock and the
+// start of the window, so that the window seems to start 20 s late.
 func TestALateAgentFailsTheSession(t *testing.T) {
 	c, server := listen(t, ListenConfig{}), newSink(t)
 	var shift atomic.Int64
@@ -355,6 +356,29 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 }
 
+// TestAPartitionedAgentFallsOut: no byte passes between it and the coordinator any more, and no
+// connection is closed.
+func TestAPartitionedAgentFallsOut(t *testing.T) {
+	c, server := listen(t, ListenConfig{}), newSink(t)
+	between := newCable(t, strings.TrimPrefix(c.URL(), "tls://"))
+	serveAgent(t, c, "a")
+	cut := serveAgent(t, c, "b", func(s *ServeConfig) { s.URL = "tls://" + between.addr })
+	waitFor(t, c, 2)
+	s := start(t, c, server.streams(2))
+	mustAwait(t, s, "sending")
+	mustSend(t, s, "measure 1m")
+	mustAwait(t, s, "measuring")
+	between.cut.Store(true)
+	wantFailure(t, s, `"b" fell out: it does not answer`)
+	if err := <-cut; err == nil || !strings.Contains(err.Error(), "connection to the coordinator was lost") {
+		t.Errorf("the agent: got error %v, want that its connection was lost", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closing: got error %v, want none", err)
+	}
+	server.conns.Wait() // both loads have ended
+}
+
 // TestAnAgentCannotCommandAnother: a stranger with the token neither sends requests to agents nor
 // reads those of the coordinator's replies.
 func TestAnAgentCannotCommandAnother(t *testing.T) {
@@ -373,7 +397,7 @@ func TestAnAgentCannotCommandAnother(t *testing.T) {
 	if sub, err := conn.SubscribeSync(coordinatorInbox + ".>"); err != nil || sub == nil {
 		t.Fatal(err)
 	}
-	conn.FlushTimeout(patience)
+	conn.FlushTimeout(eventTimeout)
 	if err := conn.LastError(); err == nil || !strings.Contains(err.Error(), "Permissions Violation") {
 		t.Errorf("got error %v, want a violation of permissions", err)
 	}

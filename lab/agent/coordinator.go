@@ -121,8 +121,8 @@ func (c *Coordinator) Line() string {
 	return line
 }
 
-// Close ends the session, tells all agents to leave, stops the server and removes the token file. It
-// returns after some seconds at most, and may be called twice.
+// Close ends the session, tells all agents to leave, stops the server and removes the token file,
+// in this order. It returns after some seconds at most, and may be called twice.
 func (c *Coordinator) Close() error {
 	c.mu.Lock()
 	session := c.session

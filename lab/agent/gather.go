@@ -14,7 +14,7 @@ type part struct {
 	clock Clock // before the window
 
 	seq    int64            // of the last event
-	at     map[string]int64 // events by their names, on the coordinator's clock; of progress the last
+	at     map[string]int64 // times of events, on the coordinator's clock; of progress the last
 	fresh  bool             // progress since the last that was passed on
 	sent   int64
 	report json.RawMessage

@@ -44,7 +44,7 @@ func TestLoadsAreSteeredOnce(t *testing.T) {
 }
 
 func TestTheFastestExchangeMeasuresTheClock(t *testing.T) {
-	// the agent is 1000 ns ahead; the second exchange takes 20 ns, others 200 ns with a slow way back
+	// the agent is 1000 ns ahead; the second exchange takes 20 ns on the way, others 200 ns
 	i := 0
 	c, err := measureClock(func() (exchange, error) {
 		i++

@@ -123,7 +123,7 @@ func (c *Coordinator) newSession(n int) (*Session, error) {
 func (s *Session) uses(name string) bool { return slices.Contains(s.names, name) }
 
 // subscribe makes the agents' events arrive in the inbox. While it is full, they wait in their
-// subscription. What exceeds the limits there is dropped, which fails the session.
+// subscription. The connection drops events that exceed its limits, which fails the session.
 func (s *Session) subscribe() error {
 	conn := s.coordinator.conn
 	for i, name := range s.names {
