@@ -44,8 +44,9 @@ type Settings struct {
 	Patterns []string `toml:"patterns"`
 	Blocks   int      `toml:"blocks"` // palindromic blocks per cell, 1 to 1,000
 	// blocks in the cells with the most connections; used where it is more than Blocks
-	BusiestBlocks int               `toml:"busiest_blocks"`
-	Duration      workload.Duration `toml:"duration"` // length of a trial's measured window, 200 ms to 1 h
+	BusiestBlocks int `toml:"busiest_blocks"`
+	// length of a trial's measured window, 200 ms to 1 h
+	Duration workload.Duration `toml:"duration"`
 	// sampling window for the coefficient of variation of the CPU, 50 ms to Duration
 	Window workload.Duration `toml:"window"`
 	// time limit: no further block starts once it is used up; 0: no limit

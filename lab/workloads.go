@@ -57,8 +57,8 @@ func kindNamed(name string) (kind, error) {
 	return kind{}, fmt.Errorf("workload: must be %s", kindNames("or"))
 }
 
-// ReportKind returns what reports and comparisons need to know of a workload: that of streams for an
-// unknown one, as another version's results may have.
+// ReportKind returns what reports and comparisons need to know of a workload: that of streams for
+// an unknown one, as another version's results may have.
 func ReportKind(workload string) report.Kind {
 	k, err := kindNamed(workload)
 	if err != nil {

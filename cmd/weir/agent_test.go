@@ -12,12 +12,16 @@ import (
 	"weir/lab/agent"
 )
 
-// TestAgentsRefuseEveryFlagOfALoadThatNamesAFile: a new one must be added to agent.FileFlags.
-func TestAgentsRefuseEveryFlagOfALoadThatNamesAFile(t *testing.T) {
+// TestAgentsKnowEveryLoadAndItsFlagsThatNameFiles: a new one must be added to agent.LoadKinds or to
+// agent.FileFlags.
+func TestAgentsKnowEveryLoadAndItsFlagsThatNameFiles(t *testing.T) {
 	var found []string
 	eachNode(t, func(_ *kong.Kong, n *kong.Node) {
 		if n.Parent == nil || n.Parent.Path() != "load" {
 			return
+		}
+		if !slices.Contains(agent.LoadKinds, n.Name) {
+			t.Errorf("agents know the loads %q, want weir load %s among them", agent.LoadKinds, n.Name)
 		}
 		for _, f := range n.Flags {
 			if strings.Contains(f.PlaceHolder, "FILE") && f.Name != "body" && !slices.Contains(found, f.Name) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"weir/lab/load"
@@ -22,6 +21,8 @@ type httpCmd struct {
 	Seed           uint64        `default:"1" help:"Seed of Poisson arrivals and of the order of --mix: the same seed has the same send times and order."`
 	Requests       int64         `short:"n" placeholder:"N" help:"Stop after so many requests (closed loop only)."`
 	NoKeepAlive    bool          `help:"Open a connection for each request."`
+	HTTP2          bool          `name:"http2" help:"Use HTTP/2: by ALPN for https://, with prior knowledge (h2c) for http://."`
+	Streams        int           `placeholder:"1" help:"HTTP/2: requests at once on each connection."`
 	Timeout        time.Duration `default:"5s" help:"A request without an answer after this time, counted from its intended send time, has failed."`
 	AcceptEncoding string        `placeholder:"gzip" enum:",gzip" default:"" help:"Accept bodies in gzip."`
 	Expect         string        `placeholder:"FILE" predictor:"file" help:"The body that every answer must have (default: the body of the first answer)."`
@@ -29,17 +30,13 @@ type httpCmd struct {
 	Ramp           string        `placeholder:"FROM:TO:STEP" help:"Several rates, one after the other, each for --duration."`
 	CoolDown       time.Duration `default:"1s" help:"Pause between two steps of a ramp."`
 	Limit          time.Duration `default:"100ms" help:"For --knee alone: a p99 latency below this."`
-	Insecure       bool          `help:"https: accept any certificate."`
-	CA             string        `name:"ca" placeholder:"FILE" predictor:"file" help:"https: trust the certificates in this file (PEM) instead of the system's."`
-	ServerName     string        `placeholder:"NAME" help:"https: the name to ask for and to verify (default: the host of the URL)."`
-	Resume         bool          `help:"https: resume TLS sessions; without it every handshake is a full one."`
-	KeyExchange    string        `placeholder:"X25519" help:"https: the only key exchange to offer: X25519, X25519MLKEM768, P-256, P-384 or P-521 (default: what Go prefers)."`
+	tlsFlags       `embed:""`
 	loadFlags
 }
 
 // Help is the long part of the command's help.
 func (c *httpCmd) Help() string {
-	return `Every answer must be correct HTTP/1.1, with the expected status and body. A plain GET expects the status 200 and the body of --expect or of the first answer; a request that flags or --mix describe, what they say. Errors are counted by kind: connect, timeout, reset, closed, tls, status, body, length, sha256, match, json, protocol. The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
+	return `Every answer must be correct HTTP/1.1 or HTTP/2, with the expected status and body. A plain GET expects the status 200 and the body of --expect or of the first answer; a request that flags or --mix describe, what they say. Errors are counted by kind: connect, timeout, reset, closed, tls, status, body, length, sha256, match, json, protocol, stream and goaway (HTTP/2: the server reset the stream, or went away). The kinds limit (more requests at once than -c) and local (no port or descriptor left here) are faults of the generator, not of the server.
 
 The report shows:
 
@@ -61,6 +58,7 @@ Examples:
   weir load http -c 1000 --rate 500 --no-keep-alive http://[::1]:8080/
   weir load http --method POST --header 'Content-Type: application/json' --body '{"n": 1}' --status 201 --json-field n=1 http://127.0.0.1:8080/items
   weir load http -c 64 --rate 5000 --mix requests.toml http://127.0.0.1:8080/    requests by weight; see docs/load-http.md
+  weir load http -c 8 --http2 --streams 32 --rate 5000 --ca cert.pem https://localhost:8443/
   weir load http --ramp 1000:20000:1000 --duration 5s --max-errors 100 http://127.0.0.1:8080/
   weir load http --knee "p99 < 20ms" --expect www/page.html http://127.0.0.1:8080/page.html`
 }
@@ -70,10 +68,8 @@ func (c *httpCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return err
 	}
-	if c.CA != "" {
-		if config.TLS.CA, err = os.ReadFile(c.CA); err != nil {
-			return usageError{fmt.Errorf("load: cannot read the certificates to trust: %w", err)}
-		}
+	if config.TLS, err = c.tls(); err != nil {
+		return err
 	}
 	if c.Expect != "" {
 		text, release, err := httpload.ReadExpected(c.Expect)
@@ -110,9 +106,8 @@ func (c *httpCmd) send(ctx context.Context, t *terminal, config httpload.Config)
 }
 
 func (c *httpCmd) config() (httpload.Config, error) {
-	config := httpload.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
-		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs, Histograms: c.Histograms,
-		TLS: httpload.TLS{Insecure: c.Insecure, ServerName: c.ServerName, Resume: c.Resume, KeyExchange: c.KeyExchange}}
+	config := httpload.Config{URL: c.URL, Connections: c.Connections, Requests: c.Requests, Close: c.NoKeepAlive, HTTP2: c.HTTP2, Streams: c.Streams, Pattern: c.Pattern, Seed: c.Seed, Timeout: c.Timeout,
+		Gzip: c.AcceptEncoding == "gzip", MaxErrors: c.MaxErrors, CPUs: c.CPUs, Histograms: c.Histograms}
 	if c.Duration != nil || c.Requests == 0 {
 		config.Duration = c.length()
 	}
@@ -146,7 +141,7 @@ func (c *httpCmd) oneLoad() error {
 
 // runRamp measures one rate after the other.
 func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config httpload.Config) error {
-	ramp, err := httpload.ParseRamp(c.Ramp)
+	rates, err := httpload.ParseRamp(c.Ramp)
 	if err != nil {
 		return err
 	}
@@ -156,7 +151,7 @@ func (c *httpCmd) runRamp(ctx context.Context, t *terminal, config httpload.Conf
 	if !c.JSON {
 		fmt.Fprintln(t.out, load.StepTitle)
 	}
-	steps, err := httpload.RunRamp(ctx, config, ramp, watch(t, "answered"), func(r httpload.Report) {
+	steps, err := httpload.RunRamp(ctx, config, rates, c.CoolDown, watch(t, "answered"), func(r httpload.Report) {
 		clearLive(t)
 		if !c.JSON {
 			fmt.Fprintln(t.out, r.StepText())

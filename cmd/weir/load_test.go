@@ -78,7 +78,8 @@ func runStream(t *testing.T, c streamCmd) (text []byte, err error) {
 	return text, err
 }
 
-// TestLoadStreamSearchesItsKnee checks the probes and not their result, which a busy machine decides.
+// TestLoadStreamSearchesItsKnee checks the probes and not their result, which a busy machine
+// decides.
 func TestLoadStreamSearchesItsKnee(t *testing.T) {
 	quick := 10 * time.Millisecond
 	c := streamCmd{Target: echoServer(t), Connections: 2, Size: 100, Echo: true, loadFlags: loadFlags{JSON: true, Duration: &quick, Knee: kneeFlag{true, "max < 1us"}}}

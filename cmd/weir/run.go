@@ -53,9 +53,10 @@ type runCmd struct {
 	Blocks      int           `help:"Palindromic blocks per cell; each holds two trials of every subject." placeholder:"N"`
 	Time        time.Duration `help:"Start no more blocks after this time. One block of each cell is run in any case." placeholder:"10m"`
 
-	ServerCPUs int  `name:"server-cpus" default:"1" help:"Cores for the subject."`
-	Veth       bool `help:"Put the subject into a network namespace behind a veth pair, instead of on loopback."`
-	NoReasons  bool `help:"Leave out the trials that count system calls, and the cost of a context switch."`
+	ServerCPUs int      `name:"server-cpus" default:"1" help:"Cores for the subject."`
+	Veth       bool     `help:"Put the subject into a network namespace behind a veth pair, instead of on loopback."`
+	Profile    []string `predictor:"subjects" help:"Explain by call stacks why two subjects differ, after the trials: see weir help lab profile." placeholder:"A,B"`
+	NoReasons  bool     `help:"Leave out the trials that count system calls, and the cost of a context switch."`
 
 	OldRate      float64 `name:"rate" hidden:"" old:"--rate-per-connection" placeholder:"N"`
 	OldNamespace bool    `name:"namespace" hidden:"" old:"--veth"`
@@ -73,6 +74,7 @@ Examples:
   weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
   weir lab run im --quick --subject my-server/subject.toml
   weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
+  weir lab run im --quick --profile go-goroutine,go-loop
   weir lab run pipes --quick
   weir lab run stack --quick
   weir lab run --resume runs/first`
@@ -100,15 +102,19 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	if text := busyMachine(ctx, time.Second/2); text != "" {
 		view.warn(text)
 	}
+	if err := c.checkProfile(runner); err != nil {
+		return errors.Join(usageError{err}, runner.Close())
+	}
 	found, err := runner.Run(ctx)
+	why, failed := c.explain(ctx, runner, err)
 	view.close()
-	err = errors.Join(err, runner.Close())
+	err = errors.Join(err, failed, runner.Close())
 	kept := len(found.Trials) + len(found.Probes)
 	if kept == 0 {
 		return err
 	}
 	dir := cmp.Or(c.Resume, c.Out)
-	err = errors.Join(err, writeRun(dir, found), c.summarize(t, dir, found))
+	err = errors.Join(err, writeRun(dir, found), c.summarize(t, dir, found), c.writeProfile(t, dir, why))
 	switch {
 	case ctx.Err() != nil:
 		err = errors.Join(fmt.Errorf("%s kept in %s; weir lab run --resume %s continues the run", count(kept, "complete trial", "s"), dir, shellWord(dir)), err)

@@ -13,7 +13,8 @@ const (
 	maxArgsBytes = 64 << 10
 )
 
-var loadKinds = []string{"stream", "http", "chat", "stack"}
+// LoadKinds are the commands of weir load, which start the arguments of a part.
+var LoadKinds = []string{"stream", "http", "ws", "chat", "stack"}
 
 // FileFlags are the flags of weir load that name a file. An agent refuses them, so that a load
 // neither sends files of its machine nor writes any. The body of a request cannot be a file either.
@@ -22,8 +23,8 @@ var FileFlags = []string{"mix", "expect", "ca", "acks"}
 // checkArgs returns an error that says why args are not the arguments of a load that an agent
 // offers.
 func checkArgs(args []string) error {
-	if len(args) == 0 || !slices.Contains(loadKinds, args[0]) {
-		return fmt.Errorf("an agent only offers loads: the first argument must be one of %s", strings.Join(loadKinds, ", "))
+	if len(args) == 0 || !slices.Contains(LoadKinds, args[0]) {
+		return fmt.Errorf("an agent only offers loads: the first argument must be one of %s", strings.Join(LoadKinds, ", "))
 	}
 	size := 0
 	for _, arg := range args {

@@ -147,7 +147,7 @@ func FuzzMessages(f *testing.F) {
 		again[clockReply](t, data)
 		again[request](t, data)
 		again[eventMessage](t, data)
-		if m, err := parse[request](data); err == nil && m.Do == doStart && !slices.Contains(loadKinds, m.Args[0]) {
+		if m, err := parse[request](data); err == nil && m.Do == doStart && !slices.Contains(LoadKinds, m.Args[0]) {
 			t.Errorf("got the arguments %q accepted, want a load", m.Args)
 		}
 	})

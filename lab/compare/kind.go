@@ -10,8 +10,8 @@ type Kind struct {
 	OrMeans string
 	// figures in the benchmark format, after those of all workloads
 	Figures []Figure
-	// Metrics returns the metrics that are compared in the cell of a trial, the main one first; nil:
-	// CPU per message, its variation, and the rate of closed loops
+	// Metrics returns the metrics that are compared in the cell of a trial, the main one first;
+	// nil: CPU per message, its variation, and the rate of closed loops
 	Metrics func(*result.Trial) []string
 	// Latency returns the mean time of a trial's messages; nil: it is not compared
 	Latency func(*result.Trial) float64

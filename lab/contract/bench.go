@@ -193,23 +193,19 @@ func (b *Bench) Interrupt() {
 
 // awaitExit waits until all processes of the server have exited, and checks its exit status.
 func (b *Bench) awaitExit() {
-	deadline := time.NewTimer(b.Timeout)
-	defer deadline.Stop()
+	ctx, cancel := context.WithTimeout(b.Context, b.Timeout)
+	defer cancel()
 	select {
 	case <-b.Process.Done():
-	case <-b.Context.Done():
+	case <-ctx.Done():
 		Must(b.Context.Err())
-	case <-deadline.C:
 		Failf("expected it to exit, saw it run on for %v", b.Timeout)
 	}
 	exit := b.Process.Exit()
 	Expect(exit.Success(), "expected exit status 0, saw %s", exit)
 	for len(b.Process.Left()) > 0 {
-		select {
-		case <-deadline.C:
-			Failf("expected no process to be left, saw %v", b.Process.Left())
-		case <-time.After(PollInterval):
-		}
+		Expect(ctx.Err() == nil, "expected no process to be left, saw %v", b.Process.Left())
+		time.Sleep(PollInterval)
 	}
 }
 

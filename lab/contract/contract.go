@@ -61,6 +61,11 @@ type Check struct {
 	Run      func(*Bench) // ends by Must or Failf if it fails
 }
 
+// On returns the Run of a check that works on the Bench.State of its Kind.
+func On[S any](check func(*S)) func(*Bench) {
+	return func(b *Bench) { check(b.State.(*S)) }
+}
+
 // Options select what to check. The zero value selects everything that applies.
 type Options struct {
 	Hosts   []string      // addresses to listen on; nil: 127.0.0.1 and ::1

@@ -93,7 +93,7 @@ func newFlow(c *Config, budget time.Duration, most int) *flow {
 func (f *flow) plan(took time.Duration) error {
 	f.planned = min(f.most, int((1-reserve)*float64(f.budget)/float64(max(took, time.Millisecond))))
 	if f.planned < sequential.FirstLook {
-		return fmt.Errorf("gate: a block takes %v, so that only %d fit the budget of %v, and a decision needs %d or more: give more time, or shorter windows", took.Round(100*time.Millisecond), f.planned, f.budget.Round(time.Second), sequential.FirstLook)
+		return fmt.Errorf("gate: a block takes %v, so that only %d fit the budget of %v, and a decision needs %d or more: give more time, shorter windows, or a load that the server can carry", took.Round(100*time.Millisecond), f.planned, f.budget.Round(time.Second), sequential.FirstLook)
 	}
 	return f.start()
 }

@@ -85,6 +85,9 @@ func (g *run) measure(ctx context.Context) (*Outcome, error) {
 
 // explain says which versions the subjects in an error of the lab are.
 func (g *run) explain(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
 	text := fmt.Sprintf("head is %s", g.head)
 	if g.base != nil {
 		text = fmt.Sprintf("base is %s, %s", g.base, text)

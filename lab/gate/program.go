@@ -22,6 +22,10 @@ const (
 	againSuffix = "-again"
 )
 
+// commandWarm is the shortest warm-up of a server that is given by its commands, in messages. Its
+// rate is not known, so that more could take most of a trial.
+const commandWarm = 100
+
 // A Build is one version of the server.
 type Build struct {
 	Version Version `json:"version"`          // as the user wrote it
@@ -115,6 +119,7 @@ func (p Program) fromCommands(source tree, out, workload string) (*subject.Subje
 	if err != nil {
 		return nil, fmt.Errorf("gate: the command of %w", err)
 	}
+	s.WarmMessages = commandWarm
 	if strings.Contains(words[0], "/") {
 		s.Binary = words[0]
 	}

@@ -43,7 +43,7 @@ func rank(o *Outcome, j Judgement) int {
 
 // sentence says what was found of a metric.
 func (j Judgement) sentence(o *Outcome) string {
-	text := fmt.Sprintf("%s %s, %.4g to %.4g %s", j.Title, change(j.Ratio), j.Base, j.Head, j.Unit)
+	text := fmt.Sprintf("%s %s, %s to %s %s", j.Title, change(j.Ratio), number(j.Base), number(j.Head), j.Unit)
 	if j.Name == MetricBinary {
 		return text
 	}
@@ -55,6 +55,14 @@ func (j Judgement) sentence(o *Outcome) string {
 
 // change writes a ratio as a difference: "+2.1 %".
 func change(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
+
+// number writes a figure with four digits at most, and no exponent.
+func number(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.4g", v)
+}
 
 // percent writes a share: "2.5 %".
 func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }
@@ -78,7 +86,7 @@ func (o *Outcome) Markdown() string {
 		if !j.Judged {
 			verdict = "not judged"
 		}
-		fmt.Fprintf(&b, "| %s, %s | %.4g | %.4g | %.3f | %s | %s |\n", j.Title, j.Unit, j.Base, j.Head, j.Ratio, j.range3(), verdict)
+		fmt.Fprintf(&b, "| %s, %s | %s | %s | %.3f | %s | %s |\n", j.Title, j.Unit, number(j.Base), number(j.Head), j.Ratio, j.range3(), verdict)
 	}
 	fmt.Fprintf(&b, "| A/A control: CPU | | | %.3f | %s | %s |\n\n", o.Control.Ratio, o.Control.range3(), o.Control.Verdict)
 	fmt.Fprintf(&b, "%d of %d blocks, %d trials (%d disturbed), %.0f s; %s with %d connections; %s, %d cores, Linux %s.\n",

@@ -57,7 +57,7 @@ func (c Criterion) verdict(rate float64, r *Report) string {
 	most := float64(c.Limit) / 1e3
 	value := percentiles[c.Percentile](r.LatencyUS)
 	switch {
-	case rate > 0 && r.LatenessUS.P99 > most/2:
+	case rate > 0 && percentiles[c.Percentile](r.LatenessUS) > most/2:
 		return generatorLate
 	case float64(r.Failed) > maxFailed*float64(r.Offered):
 		return fmt.Sprintf("%.2f %% of the messages failed", 100*Ratio(r.Failed, r.Offered))
@@ -71,8 +71,8 @@ func (c Criterion) verdict(rate float64, r *Report) string {
 	return ""
 }
 
-// fellBehind reports whether more messages were under way at the end of the window than a latency of
-// the limit explains (Little's law).
+// fellBehind reports whether more messages were under way at the end of the window than a latency
+// of the limit explains (Little's law).
 func (c Criterion) fellBehind(r *Report) bool {
 	return float64(r.Offered-r.Messages-r.Failed) > maxBacklog*float64(r.Offered)+r.OfferedRate*c.Limit.Seconds()
 }

@@ -29,7 +29,8 @@ const (
 	MaxConnections = 60_000
 	MaxDuration    = 24 * time.Hour   // of the measured window
 	MinDuration    = time.Millisecond // of the measured window
-	MinRate        = 1e-3             // messages a second, of all connections or of each as the load defines it
+	// messages a second, of all connections or of each as the load defines it
+	MinRate        = 1e-3
 	maxCPU         = 1023
 	minTimeout     = time.Millisecond
 	maxTimeout     = 4 * time.Minute // the longest time that can be recorded
@@ -79,8 +80,9 @@ type Common struct {
 	CPUs        []int
 }
 
-// Check returns an error that Is ErrUsage and says in one sentence what is wrong. The reasons of the
-// load itself, which are empty where nothing is wrong, come first. Without needed, Duration may be 0.
+// Check returns an error that Is ErrUsage and says in one sentence what is wrong. The reasons of
+// the load itself, which are empty where nothing is wrong, come first. Without needed, Duration may
+// be 0.
 func (c Common) Check(needed bool, reasons ...string) error {
 	if why := cmp.Or(append(reasons, c.wrong())...); why != "" {
 		return UsageError(why)

@@ -15,8 +15,8 @@ var distributions = map[string]func(*Report) *result.Percentiles{
 	"spread":   func(r *Report) *result.Percentiles { return &r.SpreadUS },
 }
 
-// Merge returns the report of one load that several generators offered at the same time, each a part
-// of it with histograms. Counts, rates, errors and CPU are sums. Percentiles are those of all
+// Merge returns the report of one load that several generators offered at the same time, each a
+// part of it with histograms. Counts, rates, errors and CPU are sums. Percentiles are those of all
 // messages. The window is the longest, and started with the earliest.
 func Merge(reports ...Report) (Report, error) {
 	all := Report{Errors: map[string]int64{}}
@@ -57,7 +57,7 @@ func Merge(reports ...Report) (Report, error) {
 // mergeHistograms sets r's percentiles and histograms to those of all reports.
 func (r *Report) mergeHistograms(reports []Report) error {
 	for name, of := range distributions {
-		sum := tally.NewDistribution()
+		var sum tally.Distribution // of the reports so far that have one
 		for i := range reports {
 			text := reports[i].Histograms[name]
 			if text == "" {
@@ -67,10 +67,16 @@ func (r *Report) mergeHistograms(reports []Report) error {
 			if err != nil {
 				return fmt.Errorf("load: report %d: its histogram of the %s is invalid: %w", i, name, err)
 			}
-			sum.Merge(d)
+			if sum == (tally.Distribution{}) {
+				sum = d
+			} else {
+				sum.Merge(d)
+			}
 		}
-		*of(r) = sum.Percentiles()
-		r.SetHistogram(name, sum)
+		if sum != (tally.Distribution{}) {
+			*of(r) = sum.Percentiles()
+			r.SetHistogram(name, sum)
+		}
 	}
 	return nil
 }

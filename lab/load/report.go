@@ -15,11 +15,12 @@ type Report struct {
 	MessageRate float64 `json:"message_rate"` // Messages a second
 	// Messages / Offered, or what the generator's own report says
 	AchievedRatio float64 `json:"achieved_ratio"`
-	Offered       int64   `json:"offered"`  // messages due; in a closed loop started or arrived
-	Answered      int64   `json:"answered"` // of Offered: answered correctly, perhaps after the window
-	Failed        int64   `json:"failed"`   // of Offered: never sent, lost, or answered wrongly
-	Messages      int64   `json:"messages"` // done in the window
-	Bytes         int64   `json:"bytes"`    // of Messages
+	Offered       int64   `json:"offered"` // messages due; in a closed loop started or arrived
+	// of Offered: answered correctly, perhaps after the window
+	Answered int64 `json:"answered"`
+	Failed   int64 `json:"failed"`   // of Offered: never sent, lost, or answered wrongly
+	Messages int64 `json:"messages"` // done in the window
+	Bytes    int64 `json:"bytes"`    // of Messages
 	// messages whose connection was full or busy when they were due
 	Behind       int64 `json:"behind"`
 	WarmMessages int64 `json:"warm_messages"` // done before the window
@@ -34,7 +35,8 @@ type Report struct {
 	// together: from the first message of a burst to its last
 	SpreadUS result.Percentiles `json:"spread_us,omitzero"`
 
-	Errors    map[string]int64 `json:"errors"`               // by kind, over the whole run; empty if there were none
+	// by kind, over the whole run; empty if there were none
+	Errors    map[string]int64 `json:"errors"`
 	Details   []string         `json:"details,omitempty"`    // the first few errors in full
 	Interrupt bool             `json:"interrupted,omitzero"` // the window was cut short
 

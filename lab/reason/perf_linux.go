@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"weir/lab/internal/perfring"
 	"weir/lab/sample"
 )
 
@@ -23,7 +23,7 @@ const (
 type perf struct {
 	points tracepointSet
 	fds    []int
-	rings  []*ring
+	rings  []*perfring.Ring
 	quit   chan struct{} // closed by stop
 	done   chan struct{} // closed when the draining goroutine has ended
 
@@ -58,12 +58,12 @@ func tracepoints(g *sample.Group) (*perf, error) {
 
 // open opens the events of every core, with one ring buffer per core, and then enables them all.
 func (p *perf) open(cgroup int) error {
-	for cpu := range onlineCPUs() {
+	for cpu := range perfring.OnlineCPUs() {
 		leader, err := p.event(p.points.syscall, cgroup, cpu, unix.PERF_FLAG_PID_CGROUP)
 		if err != nil {
 			return fmt.Errorf("perf_event_open: %w (it needs root)", err)
 		}
-		r, err := newRing(leader)
+		r, err := perfring.New(leader, ringPages)
 		if err != nil {
 			return err
 		}
@@ -88,14 +88,6 @@ func (p *perf) open(cgroup int) error {
 	return nil
 }
 
-func onlineCPUs() (n int) {
-	var set unix.CPUSet
-	if unix.SchedGetaffinity(1, &set) == nil { // the first process may use all cores
-		return max(set.Count(), runtime.NumCPU())
-	}
-	return runtime.NumCPU()
-}
-
 func (p *perf) event(t tracepoint, pid, cpu, flags int) (int, error) {
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: t.id, Sample: 1, Sample_type: unix.PERF_SAMPLE_RAW,
 		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Bits: unix.PerfBitDisabled}
@@ -113,7 +105,7 @@ func (p *perf) drain() {
 	defer ticker.Stop()
 	for {
 		for _, r := range p.rings {
-			p.lostRecords += r.read(p.record)
+			p.lostRecords += r.Read(p.record)
 		}
 		select {
 		case <-p.quit:
@@ -124,8 +116,12 @@ func (p *perf) drain() {
 }
 
 // record counts one record, which starts with the tracepoint's number.
-func (p *perf) record(raw []byte) {
-	switch id := uint64(nativeUint(raw, 0, 2)); id {
+func (p *perf) record(r perfring.Record) {
+	raw := r.Raw()
+	if raw == nil {
+		return
+	}
+	switch id := uint64(perfring.Uint(raw, 0, 2)); id {
 	case p.points.syscall.id:
 		p.syscallsByNumber[p.points.syscall.value(raw)]++
 	case p.points.wakeup.id:
@@ -135,7 +131,7 @@ func (p *perf) record(raw []byte) {
 	}
 }
 
-func (t tracepoint) value(raw []byte) uint64 { return nativeUint(raw, t.offset, t.size) }
+func (t tracepoint) value(raw []byte) uint64 { return perfring.Uint(raw, t.offset, t.size) }
 
 func (p *perf) stop() (Counts, error) {
 	var errs []error
@@ -145,7 +141,7 @@ func (p *perf) stop() (Counts, error) {
 	close(p.quit)
 	<-p.done
 	for _, r := range p.rings {
-		p.lostRecords += r.read(p.record)
+		p.lostRecords += r.Read(p.record)
 	}
 	c := p.counts()
 	return c, errors.Join(append(errs, p.close())...)
@@ -170,7 +166,7 @@ func (p *perf) counts() Counts {
 func (p *perf) close() error {
 	var errs []error
 	for _, r := range p.rings {
-		errs = append(errs, r.close())
+		errs = append(errs, r.Close())
 	}
 	for _, fd := range p.fds {
 		errs = append(errs, unix.Close(fd))

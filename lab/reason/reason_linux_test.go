@@ -176,19 +176,6 @@ func FuzzStraceTable(f *testing.F) {
 	})
 }
 
-func FuzzRecords(f *testing.F) {
-	f.Add(uint32(9), []byte{4, 0, 0, 0, 1, 2, 3, 4})
-	f.Add(uint32(2), []byte{0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, kind uint32, body []byte) {
-		record(kind, body, func(raw []byte) {
-			if len(raw) > len(body) {
-				t.Errorf("got %d bytes from a record of %d, want no more", len(raw), len(body))
-			}
-			_ = tracepoint{offset: 8, size: 8}.value(raw)
-		})
-	})
-}
-
 func TestStraceTableIsParsed(t *testing.T) {
 	if c := parseTable(table); len(c) != 2 || c["read"] != 10 || c["write"] != 8 {
 		t.Errorf("got %v, want 10 reads and 8 writes", c)

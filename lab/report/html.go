@@ -23,7 +23,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	// the figure itself escapes users' names
 	"svg":     func(f *figure.Figure) template.HTML { return template.HTML(f.Inline()) },
 	"numbers": numbersOf,
-	"style":   func() template.CSS { return template.CSS(style()) },
+	"style":   func() template.CSS { return template.CSS(Style()) },
 	"begins":  func(t *Table, row int) bool { return slices.Contains(t.Groups, row) },
 	"whole":   whole,
 	"right":   right,
@@ -75,8 +75,9 @@ func numbersOf(f *figure.Figure) *Table {
 	return t
 }
 
-// style returns the page's CSS with the figures' colours in the light and the dark theme.
-func style() string {
+// Style returns the CSS of the lab's pages, with the figures' colours in the light and the dark
+// theme.
+func Style() string {
 	return ":root{color-scheme:light dark;" + figure.Variables(false) + "}\n" +
 		"@media (prefers-color-scheme:dark){:root{" + figure.Variables(true) + "}}\n" +
 		pageStyle +

@@ -13,6 +13,8 @@ type plain struct{}
 
 func (plain) Units() (one, many string) { return "message", "messages" }
 
+func (plain) Compare() compare.Kind { return compare.Kind{Units: plain{}.Units, Short: "msg"} }
+
 func (plain) Describe(l result.Load) string { return "the load " + l.Name }
 
 func (plain) Caption(d *Digest, g *Group) string {
@@ -53,8 +55,6 @@ func digestOf(r *result.Results) *Digest { return NewDigest(r, plain{}) }
 // runs are the runs of the tests.
 var runs = map[string]func() *result.Results{"full": reporttest.Full, "quick": reporttest.Quick, "published": reporttest.Published,
 	"empty": func() *result.Results { return &result.Results{Version: result.Version} }}
-
-func (plain) Compare() compare.Kind { return compare.Kind{Units: plain{}.Units, Short: "msg"} }
 
 // markdownOf returns the report of r as Markdown.
 func markdownOf(t *testing.T, r *result.Results) string {

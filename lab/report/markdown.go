@@ -17,6 +17,11 @@ var markdownTemplate = template.Must(template.New("markdown").Funcs(template.Fun
 	"rule":  strings.NewReplacer("l", "| --- ", "r", "| ---: ").Replace,
 }).Parse(markdownSource))
 
+// EscapeMarkdown returns text as Markdown that shows it as it is, on one line.
+func EscapeMarkdown(text string) string {
+	return escapeMarkdown.Replace(strings.Join(strings.Fields(text), " "))
+}
+
 // escapeMarkdown escapes the characters that have a meaning in Markdown or HTML.
 var escapeMarkdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "|", `\|`, "#", `\#`)
 

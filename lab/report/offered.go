@@ -29,17 +29,18 @@ func (d *Digest) offeredTable(g *Group) *Table {
 
 // limits names what limited most of the trials, and in how many of them.
 func limits(trials []*result.Trial) string {
-	count, most := map[string]int{}, ""
+	var limits format.Tally
 	for _, t := range trials {
-		if count[t.Limit]++; t.Limit != "" && (count[t.Limit] > count[most] || count[t.Limit] == count[most] && t.Limit < most) {
-			most = t.Limit
+		if t.Limit != "" {
+			limits.Add(t.Limit, 1)
 		}
 	}
-	switch {
-	case most == "":
+	if len(limits.Words) == 0 {
 		return format.Absent
-	case count[most] < len(trials):
-		return fmt.Sprintf("%s (%d of %d)", most, count[most], len(trials))
+	}
+	most := limits.ByCount().Words[0]
+	if n := limits.Add(most, 0); n < int64(len(trials)) {
+		return fmt.Sprintf("%s (%d of %d)", most, n, len(trials))
 	}
 	return most
 }

@@ -23,7 +23,7 @@ const MetricLatency = "mean_us"
 // the response to the last one.
 const Closed = "closed"
 
-// What limited the messages of a trial.
+// The limits of the messages of a trial.
 const (
 	LimitSchedule    = "schedule"     // the offered rate: all that was due was done on time
 	LimitServerCPU   = "server CPU"   // the subject used its cores, or its threads waited for them

@@ -1,8 +1,6 @@
 package stat
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/stat"
 )
 
@@ -55,11 +53,6 @@ func welch(e Estimate, a, b []float64) Estimate {
 		e.logMean, e.Ratio = am-bm, exp(am-bm)
 		return e
 	}
-	na, nb := float64(len(a)), float64(len(b))
-	av, bv := stat.Variance(a, nil)/na, stat.Variance(b, nil)/nb
-	df := na + nb - 2
-	if v := av + bv; v > 0 {
-		df = v * v / (av*av/(na-1) + bv*bv/(nb-1))
-	}
-	return tEstimate(e, am-bm, math.Sqrt(av+bv), df)
+	err, df := welchError(stat.Variance(a, nil), stat.Variance(b, nil), float64(len(a)), float64(len(b)))
+	return tEstimate(e, am-bm, err, df)
 }

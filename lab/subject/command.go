@@ -20,16 +20,13 @@ type Commands struct {
 	Workloads []string // what it serves
 }
 
-// commandWarm is the warm-up of a subject without a subject.toml, in messages.
-const commandWarm = 500
-
 // FromCommands returns the subject of a server that has no subject.toml. It is ready when it
 // listens. Its environment has the port as PORT. An error names the invalid setting: "run", "port"
 // or "build".
 func FromCommands(name string, c Commands) (*Subject, error) {
 	s := &Subject{
 		Name: name, Language: "?", Paradigm: "?", About: "Given by its commands.", Workloads: c.Workloads,
-		BuildCmd: c.Build, RunCmd: c.Run, Port: c.Port, Ready: "listen", WarmMessages: commandWarm, Contract: "published",
+		BuildCmd: c.Build, RunCmd: c.Run, Port: c.Port, Ready: "listen", WarmMessages: defaultWarm, Contract: "published",
 		Env: map[string]string{"PORT": "{port}"}, File: "its command", Dir: c.Dir, Root: c.Dir, Out: c.Out,
 	}
 	if p := s.problem(); p != nil {

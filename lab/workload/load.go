@@ -17,8 +17,9 @@ type Common struct {
 	// messages a second per connection; 0: a closed loop, or none where the load has no rate
 	Rate float64 `toml:"rate"`
 	// replaces the experiment's connections; empty: those
-	Connections []int    `toml:"connections"`
-	Subjects    []string `toml:"subjects"` // the experiment's subjects that meet this load; empty: all
+	Connections []int `toml:"connections"`
+	// the experiment's subjects that meet this load; empty: all
+	Subjects []string `toml:"subjects"`
 	// limit on the blocks in each of its cells; 0: as many as the other loads
 	Blocks   int      `toml:"blocks"`
 	Duration Duration `toml:"duration"` // length of its measured windows; 0: the experiment's

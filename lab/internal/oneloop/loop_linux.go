@@ -9,30 +9,31 @@ import (
 	"weir/lab/internal/tally"
 )
 
-// maxConnecting is the number of connections that are being opened, or joining, at once before the
-// load. InspIRCd accepts waiting clients once a second: with a smaller number a thousand would take
-// it a minute.
-const maxConnecting = 64
+const (
+	// connections that are being opened, or joining, at once before the load. InspIRCd accepts
+	// waiting clients once a second: with a smaller number a thousand would take it a minute.
+	maxConnecting = 64
+	maxDispatch   = 64 // messages sent before events are handled again
+)
 
 // Loop is a load. All its methods are called from one locked thread: Connect for each connection;
-// Prepare; Start; then Offer and Handle until the window is over; Finish; then Offer and Handle while
-// Waiting. It embeds State, which has those that many loads do not need.
+// Prepare; Begun; Send, Work and Handle until the window is over; Finish; then Work and Handle
+// while Waiting; Leave. It embeds State, which has those that many loads do not need.
 type Loop interface {
 	Connect(i int)  // starts to open connection i; ready, it is counted in State.ReadyOnes
 	Late() error    // returns why connections are not ready in time
 	Prepare() error // what comes between the connections and the load
-	Begun()         // State.Start is set
-	// returns when the next message is due, and when the one after it is; tally.Unset: not known
-	Due() (at, then int64)
-	// starts what is due at now; after the window only what was due in it. It reports whether more
-	// can be started without waiting for an event.
-	Offer(now int64) (more bool)
+	Begun()         // State.Start is set; a load with a schedule sets State.Order
+	// sends the message of connection i that was due at the given time, according to State.Order
+	Send(i int, at, now int64)
+	// does what needs no event and has no due time, and reports whether there is more of it
+	Work(now int64) bool
 	Handle(i int, events uint32)    // handles events of connection i
 	Check(now int64) (next int64)   // handles timeouts; returns when to check again
-	Complete(now int64) (end int64) // returns when the load ended before its window; tally.Unset: it goes on
-	Finish(end int64)               // the window is over
-	Leave()                         // the thread ends; connections stay open
+	Complete(now int64) (end int64) // when the load ended before its window; tally.Unset: not yet
+	Finish(end int64)               // the window is over, and what was due in it has been sent
 	Waiting(now int64) bool         // reports whether answers are awaited after the window
+	Leave()                         // the thread ends; connections stay open
 }
 
 // Prepare implements Loop.
@@ -41,8 +42,11 @@ func (*State) Prepare() error { return nil }
 // Begun implements Loop.
 func (*State) Begun() {}
 
-// Due implements Loop.
-func (*State) Due() (at, then int64) { return tally.Unset, tally.Unset }
+// Send implements Loop.
+func (*State) Send(int, int64, int64) {}
+
+// Work implements Loop: it reports whether there is more, which is never so.
+func (*State) Work(int64) bool { return false }
 
 // Complete implements Loop.
 func (*State) Complete(int64) int64 { return tally.Unset }
@@ -70,11 +74,15 @@ func (s *State) run(l Loop, connections int, window time.Duration) {
 	for start := s.Start.Load(); !s.Stop.Load() && s.Clock.Now() < start; {
 		s.Turn(l, start)
 	}
-	l.Finish(s.Shut(s.offer(l)))
+	end := s.Shut(s.offer(l))
+	for at, _ := s.due(); at < end; at, _ = s.due() { // every message that was due is sent
+		s.dispatch(l, end)
+	}
+	l.Finish(end)
 	close(s.Over)
 	for !s.Stop.Load() && l.Waiting(s.Clock.Now()) {
 		until := s.nextCheck
-		if l.Offer(s.Clock.Now()) {
+		if l.Work(s.Clock.Now()) {
 			until = 0
 		}
 		s.Turn(l, until)
@@ -116,15 +124,52 @@ func (s *State) offer(l Loop) (end int64) {
 		if end := min(l.Complete(now), s.Window.To.Load()); now >= end {
 			return end
 		}
-		more := l.Offer(now)
-		at, _ := l.Due()
-		if until := s.Until(at); !more {
-			s.Turn(l, until)
-		} else {
+		s.dispatch(l, now)
+		at, _ := s.wake()
+		if until := s.Until(at); l.Work(now) {
 			s.Turn(l, now)
+		} else {
+			s.Turn(l, until)
 		}
 	}
 	return s.Clock.Now()
+}
+
+// due returns when the next message is due, and of which connection it is; tally.Unset if there is
+// none.
+func (s *State) due() (at int64, i int) {
+	if s.Order == nil {
+		return tally.Unset, 0
+	}
+	return s.Order.Peek()
+}
+
+// wake returns when to wake for the next message, and probably for the one after it.
+func (s *State) wake() (at, then int64) {
+	if at, _ = s.due(); at == tally.Unset || s.MinSleep == 0 {
+		if s.Order != nil {
+			then = s.Order.Then()
+		}
+		return at, then
+	}
+	at = max(at, s.lastDispatch+s.MinSleep)
+	return at, at + s.MinSleep
+}
+
+// dispatch sends the messages that are due at now or become due meanwhile, at most maxDispatch and
+// none after the window.
+func (s *State) dispatch(l Loop, now int64) {
+	s.lastDispatch = now
+	end := s.Window.To.Load()
+	for range maxDispatch {
+		at, i := s.due()
+		if at > now || at >= end {
+			return
+		}
+		s.Order.Advance()
+		l.Send(i, at, now)
+		now = max(now, s.Clock.Now())
+	}
 }
 
 // Turn waits for events, at most until the given time or the next check of timeouts, and handles
@@ -133,15 +178,15 @@ func (s *State) Turn(l Loop, until int64) {
 	if now := s.Clock.Now(); until > now+Nap { // otherwise there is a turn soon anyway
 		until = min(until, max(s.nextCheck, now))
 	}
-	then := int64(0)
-	if at, next := l.Due(); at == until && next != tally.Unset {
-		then = next
+	at, then := s.wake()
+	if at != until {
+		then = 0
 	}
 	s.Poll.Wait(s.Clock, until, then, func(i int, events uint32) {
 		l.Handle(i, events)
-		if at, _ := l.Due(); !s.IsOver && at != tally.Unset {
+		if at, _ := s.wake(); !s.IsOver {
 			if now := s.Clock.Now(); now >= at {
-				l.Offer(now)
+				s.dispatch(l, now)
 			}
 		}
 	})

@@ -72,9 +72,9 @@ func (s *Server) Error(err error) error {
 	return raw.DialError(s.Address, err)
 }
 
-// Dial starts connection i to the server, without Nagle's algorithm, which would hold small segments
-// back. The setting prepare, which may be nil, comes before. When the descriptor is writable,
-// Connected returns the outcome.
+// Dial starts connection i to the server, without Nagle's algorithm, which would hold small
+// segments back. The setting prepare, which may be nil, comes before. When the descriptor is
+// writable, Connected returns the outcome.
 func (s *State) Dial(i int, prepare func(fd int) error) (int32, error) {
 	fd, err := unix.Socket(s.Server.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -1,11 +1,13 @@
 package oneloop
 
 import (
+	"errors"
 	"maps"
 	"sync/atomic"
 	"time"
 
 	"weir/lab/internal/raw"
+	"weir/lab/internal/schedule"
 	"weir/lab/internal/tally"
 	"weir/lab/load"
 )
@@ -20,12 +22,10 @@ const (
 // most loads do not need.
 type State struct {
 	// Immutable.
-	Clock   raw.Clock
-	Window  *tally.Window
-	Steered bool // the window is set by commands
-	// the report has the distributions as histograms
-	Histograms bool
-	Delay      int64 // ns; from the last connection to the first message
+	Setup
+	Clock  raw.Clock
+	Window *tally.Window
+	Delay  int64 // ns; from the last connection to the first message
 	// how long connections may take before the load, without progress
 	ConnectLimit time.Duration
 
@@ -52,11 +52,15 @@ type State struct {
 	Err error // why there was no load, or why it ended
 
 	// Owned by the loop.
-	Poll      *Poll
-	Server    Server // of Dial
-	IsOver    bool   // the window is over
-	ReadyOnes int    // connections that are ready for the load
-	nextCheck int64  // ns; time of the next Loop.Check
+	Poll         *Poll
+	Server       Server         // of Dial
+	Order        schedule.Order // of the messages that are due; nil: no schedule, or not yet
+	MinSleep     int64          // ns; the minimum time between two wake-ups for messages
+	IsOver       bool           // the window is over
+	ReadyOnes    int            // connections that are ready for the load
+	loud         func()         // undoes raw.QuietRuntime
+	nextCheck    int64          // ns; time of the next Loop.Check
+	lastDispatch int64          // ns; when messages were sent last
 }
 
 // Account is the actual window, and this process's cost in it.
@@ -71,18 +75,37 @@ type Counts struct {
 	Offered, Answered, FailedIn, Messages, Bytes, Behind, WarmMessages int64
 	Lateness, Latency                                                  tally.Distribution
 	Failures                                                           tally.Failures
-	EndedEarly                                                         bool // the window was cut short
+	// the window was cut short
+	EndedEarly bool
 }
 
-// NewState returns the state of a loop that has not started. Its owner must close its Poll after Run.
-func NewState(steered bool) (*State, error) {
+// Setup is what a load needs of this process.
+type Setup struct {
+	Steered    bool  // the window is set by commands
+	CPUs       []int // the cores of every thread; empty: unchanged
+	Files      int   // open files, beside those that every program has
+	Histograms bool  // the report has the distributions as histograms
+}
+
+// NewState prepares this process and returns the state of a loop that has not started. Its owner
+// must call End after Run.
+func NewState(setup Setup) (*State, error) {
+	if err := errors.Join(raw.BindCPUs(setup.CPUs), raw.RaiseFileLimit(setup.Files)); err != nil {
+		return nil, err
+	}
 	poll, err := NewPoll()
 	if err != nil {
 		return nil, err
 	}
-	return &State{Clock: raw.NewClock(raw.Monotonic), Window: tally.NewWindow(), Steered: steered, Delay: int64(20e6), ConnectLimit: raw.DialTimeout, Poll: poll,
-		Ready: make(chan struct{}), Over: make(chan struct{}), Ended: make(chan struct{}),
+	return &State{Setup: setup, Clock: raw.NewClock(raw.Monotonic), Window: tally.NewWindow(), Delay: int64(20e6), ConnectLimit: raw.DialTimeout, Poll: poll,
+		loud: raw.QuietRuntime(), Ready: make(chan struct{}), Over: make(chan struct{}), Ended: make(chan struct{}),
 		Counts: Counts{Lateness: tally.NewDistribution(), Latency: tally.NewDistribution()}}, nil
+}
+
+// End releases the descriptors, and restores the runtime's settings.
+func (s *State) End() {
+	s.Poll.Close()
+	s.loud()
 }
 
 // Begin sets the due time of the first message and, if the run is not steered, the window: it
@@ -116,6 +139,7 @@ func (s *State) Until(at int64) int64 {
 
 // Shut ends the window, if it had started, at the given time or when it should end.
 func (s *State) Shut(now int64) (end int64) {
+	s.Open(now) // a window that was cut short at once
 	end = s.Window.To.Load()
 	s.EndedEarly = now < end
 	end = min(end, now)

@@ -14,7 +14,7 @@ import (
 func sleep(a *Alarm, until, then int64) bool {
 	a.Arm(until, then)
 	var expired [8]byte
-	_, errno := Read(int32(a.Timers[a.turn]), expired[:])
+	_, _, errno := syscall.RawSyscall(unix.SYS_READ, uintptr(a.Timers[a.turn]), uintptr(unsafe.Pointer(&expired)), unsafe.Sizeof(expired))
 	PausePoint()
 	if errno != 0 {
 		return false

@@ -61,26 +61,14 @@ func BindCPUs(cpus []int) error {
 	return nil
 }
 
-// Write writes to a non-blocking descriptor.
-func Write(fd int32, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-	return int(n), errno
-}
-
-// Read reads from a descriptor.
-func Read(fd int32, p []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
-	return int(n), errno
-}
-
-// Send writes to a non-blocking socket. It costs less than Write, which first passes the kernel's
+// Send writes to a non-blocking socket. It costs less than write, which first passes the kernel's
 // layer of files.
 func Send(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_NOSIGNAL, 0, 0)
 	return int(n), errno
 }
 
-// Receive reads from a non-blocking socket. It costs less than Read, as Send does.
+// Receive reads from a non-blocking socket. It costs less than read, as Send does.
 func Receive(fd int32, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), 0, 0, 0)
 	return int(n), errno

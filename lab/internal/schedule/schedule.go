@@ -42,7 +42,7 @@ func (s *Schedule) First(i int) Moment {
 	if s.Pattern == Poisson {
 		return Moment{0, s.Start + s.gap(i, 0)}
 	}
-	return Moment{0, s.periodic(i, 0)}
+	return Moment{0, s.At(i, 0)}
 }
 
 // After returns the moment that follows m on connection i.
@@ -50,12 +50,13 @@ func (s *Schedule) After(i int, m Moment) Moment {
 	if s.Pattern == Poisson {
 		return Moment{m.K + 1, m.At + s.gap(i, m.K+1)}
 	}
-	return Moment{m.K + 1, s.periodic(i, m.K+1)}
+	return Moment{m.K + 1, s.At(i, m.K+1)}
 }
 
-// periodic computes from the start each time, so that rounding errors do not accumulate. A float64
-// represents nanoseconds exactly for 104 days.
-func (s *Schedule) periodic(i int, k uint64) int64 {
+// At returns when message k of connection i of a periodic pattern is due. It computes from the
+// start each time, so that rounding errors do not accumulate. A float64 represents nanoseconds
+// exactly for 104 days.
+func (s *Schedule) At(i int, k uint64) int64 {
 	if s.Pattern == Staggered {
 		return s.Start + int64(float64(k*uint64(s.N)+uint64(i))*s.Period/float64(s.N))
 	}
@@ -65,10 +66,10 @@ func (s *Schedule) periodic(i int, k uint64) int64 {
 // Round returns the first time at or after t at which connection 0 of a periodic pattern is due.
 func (s *Schedule) Round(t int64) int64 {
 	k := uint64(max(0, math.Ceil(float64(t-s.Start)/s.Period)))
-	for s.periodic(0, k) < t {
+	for s.At(0, k) < t {
 		k++
 	}
-	return s.periodic(0, k)
+	return s.At(0, k)
 }
 
 // gap returns the exponentially distributed time in ns before message k of connection i.
@@ -111,9 +112,9 @@ type rounds struct {
 	i int
 }
 
-func (r *rounds) Peek() (int64, int) { return r.periodic(r.i, r.k), r.i }
+func (r *rounds) Peek() (int64, int) { return r.At(r.i, r.k), r.i }
 
-func (r *rounds) Then() int64 { return r.periodic(r.following()) }
+func (r *rounds) Then() int64 { return r.At(r.following()) }
 
 func (r *rounds) Advance() { r.i, r.k = r.following() }
 

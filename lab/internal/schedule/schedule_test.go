@@ -93,7 +93,7 @@ func TestPeriodicTimesDoNotDrift(t *testing.T) {
 		exact := new(big.Float).SetPrec(200).SetUint64(k)
 		exact.Mul(exact, big.NewFloat(1e9)).Quo(exact, big.NewFloat(rate))
 		want, _ := exact.Int64()
-		if off := s.periodic(0, k) - want; off < -20 || off > 20 {
+		if off := s.At(0, k) - want; off < -20 || off > 20 {
 			t.Fatalf("message %d at %v/s: got an error of %d ns within a day, want at most 20", k, rate, off)
 		}
 	})

@@ -45,12 +45,12 @@ const (
 	footSpace  = 40.0
 )
 
-// Draw lays the chart out. It returns nil without curves.
+// Draw lays the chart out. It returns nil without a point that can be drawn.
 func (c Lines) Draw() *Figure {
-	if len(c.Curves) == 0 {
+	curves := c.drawable()
+	if len(curves) == 0 {
 		return nil
 	}
-	curves := c.drawable()
 	height := max(c.Height, 280, float64(len(c.Curves))*13+topSpace+footSpace+10)
 	f := &Figure{Name: c.Name, Title: c.Title, Desc: c.Desc, Width: chartWidth, Height: height, Data: c.data(curves)}
 	legend, right := tooLong(curves), sideSpace
@@ -62,11 +62,7 @@ func (c Lines) Draw() *Figure {
 	xs, ys := c.values(curves)
 	room := shiftApart(curves, c.Y)
 	y := scaleOf(c.Y, ys, 5, height-footSpace, topSpace)
-	left := leftSpace
-	for i := range y.ticks {
-		left = max(left, roomFor(y.name(i), tickSize)+8)
-	}
-	x := scaleOf(c.X, xs, 5, left+room, chartWidth-right-room)
+	x := scaleOf(c.X, xs, 5, y.labelRoom()+room, chartWidth-right-room)
 	f.frame(x, y, room)
 	for _, cv := range curves {
 		f.curve(cv, x, y)
@@ -77,6 +73,15 @@ func (c Lines) Draw() *Figure {
 		f.endLabels(curves, x, y, room)
 	}
 	return f
+}
+
+// labelRoom returns the width to leave for the labels of the ticks of a y axis.
+func (s *scale) labelRoom() float64 {
+	left := leftSpace
+	for i := range s.ticks {
+		left = max(left, roomFor(s.name(i), tickSize)+8)
+	}
+	return left
 }
 
 // values returns the values on both axes, with the ends of intervals.

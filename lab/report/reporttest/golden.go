@@ -18,7 +18,7 @@ import (
 type Reporter struct {
 	Write    func(dir string, r *result.Results) error
 	Terminal func(w io.Writer, r *result.Results, colour bool, width int)
-	Update   bool // write the golden files in place of comparing with them
+	Update   *bool // whether the golden files are written in place of being compared
 }
 
 // Golden compares the report of r with the golden files of the given path: the Markdown, the tables
@@ -75,7 +75,7 @@ func sums(t *testing.T, dir string, markdown []byte) []byte {
 
 func (x Reporter) compare(t *testing.T, file string, got []byte) {
 	t.Helper()
-	if x.Update {
+	if *x.Update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}

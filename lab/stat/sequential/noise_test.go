@@ -209,6 +209,7 @@ func allNoises(t *testing.T) []noise {
 		{"../testdata/drift.txt", "us/msg", "recorded CPU", false, 0},
 		{"../testdata/disturbed.txt", "us/msg", "disturbed CPU", true, 0},
 		{"testdata/gate-busy.txt", "us/msg", "busy gate", true, 0},
+		{"testdata/gate-busy-closed.txt", "us/req", "busy closed loop", true, 0},
 		{"testdata/rejected.txt", "us/msg", "rejected CPU", true, 0},
 		{"testdata/rejected-rate.txt", "req/s", "rejected rate", true, 0.045},
 	} {

@@ -19,28 +19,23 @@ var Contract = contract.Kind{
 }
 
 var checks = []contract.Check{
-	{Name: "registration", Shares: true, Run: on(registration)},
-	{Name: "nick in use", Shares: true, Run: on(nickInUse)},
-	{Name: "fan-out", Shares: true, Run: on(fanOut)},
-	{Name: "order", Shares: true, Run: on(inOrder)},
-	{Name: "64 members", Shares: true, Run: on(allSending)},
-	{Name: "burst", Shares: true, Run: on(oneBurst)},
-	{Name: "NUL", Shares: true, Run: on(nulInText)},
-	{Name: "split lines", Shares: true, Run: on(splitLines)},
-	{Name: "broken connections", Shares: true, Run: on(brokenConnections)},
-	{Name: "slow member", Shares: true, Run: on(slowMember)},
-	{Name: "SIGTERM while talking", Full: true, Run: on(endWhileTalking)},
+	{Name: "registration", Shares: true, Run: contract.On(registration)},
+	{Name: "nick in use", Shares: true, Run: contract.On(nickInUse)},
+	{Name: "fan-out", Shares: true, Run: contract.On(fanOut)},
+	{Name: "order", Shares: true, Run: contract.On(inOrder)},
+	{Name: "64 members", Shares: true, Run: contract.On(allSending)},
+	{Name: "burst", Shares: true, Run: contract.On(oneBurst)},
+	{Name: "NUL", Shares: true, Run: contract.On(nulInText)},
+	{Name: "split lines", Shares: true, Run: contract.On(splitLines)},
+	{Name: "broken connections", Shares: true, Run: contract.On(brokenConnections)},
+	{Name: "slow member", Shares: true, Run: contract.On(slowMember)},
+	{Name: "SIGTERM while talking", Full: true, Run: contract.On(endWhileTalking)},
 }
 
 // bench is one chat server under the checks of a round.
 type bench struct {
 	*contract.Bench
 	namesUsed int // number of nicks and rooms used
-}
-
-// on converts a check.
-func on(run func(*bench)) func(*contract.Bench) {
-	return func(b *contract.Bench) { run(b.State.(*bench)) }
 }
 
 // registration checks that NICK and USER, also within a CAP negotiation, are answered by 001 and

@@ -41,7 +41,7 @@ func (Report) Sections(d *report.Digest) []report.Section {
 		run.roomsSection(), run.deliverySection(), run.loopsSection(), run.ConnectionsSection(), d.RatiosSection(result.MetricCV), d.ControlSection(), d.RejectionsSection(), d.MemorySection(),
 		run.TableSection(), d.TimeSection(), d.TrialsSection(), d.AccountingSection(), d.WindowsSection(),
 		d.SubjectsSection("How each subject handles a delivery"), d.OfferedSection(), d.ColdSection(), d.MachineSection(),
-		d.LimitationsSection("A server that only transfers bytes is not a service. One that parses, stores or computes uses most of its CPU for that, and the share of the concurrency model is smaller: --work-us and --wait-ms show by how much."),
+		d.LimitationsSection("Connections are plain TCP and stay open: these figures do not include TLS, nor members who join and leave, except the new members of a replay."),
 		d.CommandSection(),
 	}
 }

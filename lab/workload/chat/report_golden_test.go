@@ -12,19 +12,16 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares the report of r with its golden files.
-func golden(t *testing.T, name string, r *result.Results) {
-	t.Helper()
-	reporttest.Reporter{
-		Write: func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
-		Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
-			report.Terminal(w, r, Report{}, colour, width)
-		},
-		Update: *update,
-	}.Golden(t, "../../report/testdata/"+name, r)
+// reporter writes reports of this kind.
+var reporter = reporttest.Reporter{
+	Update: update,
+	Write:  func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
+	Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
+		report.Terminal(w, r, Report{}, colour, width)
+	},
 }
 
-func TestReportOfRooms(t *testing.T) { golden(t, "chat", chatRun()) }
+func TestReportOfRooms(t *testing.T) { reporter.Golden(t, "../../report/testdata/chat", chatRun()) }
 
 func TestAnswersAreShort(t *testing.T) {
 	for name, r := range map[string]*result.Results{"chat": chatRun()} {

@@ -28,28 +28,28 @@ var Contract = contract.Kind{
 }
 
 var checks = []contract.Check{
-	{Name: "body", Shares: true, Run: on(wholeBody)},
-	{Name: "fields", Shares: true, Workload: "files", Run: on(fields)},
-	{Name: "keep-alive", Shares: true, Run: on(keepAlive)},
-	{Name: "pipelining", Shares: true, Run: on(pipelining)},
-	{Name: "requests in pieces", Shares: true, Run: on(pieces)},
-	{Name: "HEAD", Shares: true, Run: on(headOnly)},
-	{Name: "404", Shares: true, Run: on(notFound)},
-	{Name: "Connection: close", Shares: true, Run: on(closing)},
-	{Name: "HTTP/1.0", Shares: true, Run: on(oldVersion)},
-	{Name: "rubbish", Shares: true, Run: on(malformed)},
-	{Name: "POST", Shares: true, Run: on(unexpectedBody)},
-	{Name: "100 visitors", Shares: true, Run: on(manyVisitors)},
-	{Name: "from disk", Shares: true, Workload: "page", Run: on(fromDisk)},
-	{Name: "half a request", Shares: true, Run: on(halfRequest)},
-	{Name: "sleep", Workload: "page", Needs: "{sleep_ms}", Params: subject.Params{SleepMS: shortSleep, SleepEvery: 1}, Run: on(sleep)},
-	{Name: "sleep beside others", Workload: "page", Needs: "{sleep_every}", Params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, Run: on(sleepBeside)},
-	{Name: "upstream", Workload: "proxy", Run: on(viaUpstream)},
-	{Name: "gzip", Workload: "files", Needs: "{gzip}", Params: subject.Params{Gzip: true}, Run: on(compressed)},
-	{Name: "TLS", Workload: "files", Needs: "{cert}", Prepare: addCertificate, Run: on(encrypted)},
-	{Name: "SIGTERM while answering", Workload: "page", Needs: "{sleep_every}", Full: true, Params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, Run: on(endWhileAsleep)},
-	{Name: "SIGTERM while sending", Workload: "files", Full: true, Run: on(endWhileSending)},
-	{Name: "SIGINT", Full: true, Own: true, Run: on(interrupt)},
+	{Name: "body", Shares: true, Run: contract.On(wholeBody)},
+	{Name: "fields", Shares: true, Workload: "files", Run: contract.On(fields)},
+	{Name: "keep-alive", Shares: true, Run: contract.On(keepAlive)},
+	{Name: "pipelining", Shares: true, Run: contract.On(pipelining)},
+	{Name: "requests in pieces", Shares: true, Run: contract.On(pieces)},
+	{Name: "HEAD", Shares: true, Run: contract.On(headOnly)},
+	{Name: "404", Shares: true, Run: contract.On(notFound)},
+	{Name: "Connection: close", Shares: true, Run: contract.On(closing)},
+	{Name: "HTTP/1.0", Shares: true, Run: contract.On(oldVersion)},
+	{Name: "rubbish", Shares: true, Run: contract.On(malformed)},
+	{Name: "POST", Shares: true, Run: contract.On(unexpectedBody)},
+	{Name: "100 visitors", Shares: true, Run: contract.On(manyVisitors)},
+	{Name: "from disk", Shares: true, Workload: "page", Run: contract.On(fromDisk)},
+	{Name: "half a request", Shares: true, Run: contract.On(halfRequest)},
+	{Name: "sleep", Workload: "page", Needs: "{sleep_ms}", Params: subject.Params{SleepMS: shortSleep, SleepEvery: 1}, Run: contract.On(sleep)},
+	{Name: "sleep beside others", Workload: "page", Needs: "{sleep_every}", Params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, Run: contract.On(sleepBeside)},
+	{Name: "upstream", Workload: "proxy", Run: contract.On(viaUpstream)},
+	{Name: "gzip", Workload: "files", Needs: "{gzip}", Params: subject.Params{Gzip: true}, Run: contract.On(compressed)},
+	{Name: "TLS", Workload: "files", Needs: "{cert}", Prepare: addCertificate, Run: contract.On(encrypted)},
+	{Name: "SIGTERM while answering", Workload: "page", Needs: "{sleep_every}", Full: true, Params: subject.Params{SleepMS: longSleep, SleepEvery: sleepEvery}, Run: contract.On(endWhileAsleep)},
+	{Name: "SIGTERM while sending", Workload: "files", Full: true, Run: contract.On(endWhileSending)},
+	{Name: "SIGINT", Full: true, Own: true, Run: contract.On(interrupt)},
 	contract.BadFlags,
 	contract.PortInUse,
 }
@@ -71,11 +71,6 @@ func prepare(c *contract.Bench) {
 		b.Cleanup(b.upstream.close)
 		b.Params.Upstream = b.upstream.addr
 	}
-}
-
-// on converts a check.
-func on(run func(*bench)) func(*contract.Bench) {
-	return func(b *contract.Bench) { run(b.State.(*bench)) }
 }
 
 // wholeBody checks that each file is sent completely, with its length and type, and nothing after

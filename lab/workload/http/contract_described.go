@@ -2,6 +2,7 @@ package http
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -40,7 +41,7 @@ func (n Needs) Contract() contract.Kind {
 		{true, "SIGTERM", Needs.stop},
 	} {
 		if c.needed {
-			run := on(func(b *bench) { c.run(n, b) })
+			run := contract.On(func(b *bench) { c.run(n, b) })
 			k.Checks = append(k.Checks, contract.Check{Name: c.name, Shares: true, Run: run})
 		}
 	}
@@ -90,7 +91,10 @@ func (n Needs) answer(b *bench) {
 func (n Needs) keepAlive(b *bench) {
 	v := b.dial()
 	for i := range 50 {
-		contract.During(fmt.Sprintf("request %d on one connection", i+1), func() { v.ask(n.Requests[i%len(n.Requests)], false) })
+		err := contract.Try(func() { v.ask(n.Requests[i%len(n.Requests)], false) })
+		ended := errors.Is(err, contract.ErrEnded) || errors.Is(err, contract.ErrReset)
+		contract.Expect(!ended, "request %d on one connection: %w (a load with a connection for each request does not need this)", i+1, err)
+		contract.Expect(err == nil, "request %d on one connection: %w", i+1, err)
 	}
 	v.Close()
 }

@@ -90,7 +90,7 @@ func TestAServerWithoutKeepAliveSuitsLoadsWithoutIt(t *testing.T) {
 	}
 	n.KeepAlive = true
 	_, failed := outcomes(t, s, n)
-	if want := "keep-alive: request 2 on one connection: GET /missing: expected"; len(failed) != 1 || !strings.HasPrefix(failed[0], want) {
+	if want := "keep-alive: request 2 on one connection: GET /missing: expected"; len(failed) != 1 || !strings.HasPrefix(failed[0], want) || !strings.HasSuffix(failed[0], "does not need this)") {
 		t.Errorf("with keep-alive: got failed %q, want one that starts with %q", failed, want)
 	}
 }

@@ -52,8 +52,8 @@ func (w Workload) Contract() contract.Kind {
 	return Contract
 }
 
-// Open implements workload.Workload. For files of the lab it makes the folder that subjects serve, a certificate if a
-// load needs one, and starts the upstream behind proxies.
+// Open implements workload.Workload. For files of the lab it makes the folder that subjects serve,
+// a certificate if a load needs one, and starts the upstream behind proxies.
 func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
 	v := &session{Servers: workload.Servers{Site: s}}
 	if s.Workload == Requests {

@@ -42,10 +42,11 @@ type Load struct {
 
 	// a file of described requests, as of weir load http --mix
 	MixFile string `toml:"mix"`
-	// described requests, sent by their weights in a random order; with a MixFile those of it. None:
-	// a GET of Path
+	// described requests, sent by their weights in a random order; with a MixFile those of it.
+	// None: a GET of Path
 	Mix []httpload.Request `toml:"request"`
-	TLS bool               `toml:"tls"` // requests by TLS 1.3; only for subjects that take a certificate
+	// requests by TLS 1.3; only for subjects that take a certificate
+	TLS bool `toml:"tls"`
 }
 
 // maxRequests bounds Load.Requests.

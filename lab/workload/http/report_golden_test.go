@@ -12,21 +12,18 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares the report of r with its golden files.
-func golden(t *testing.T, name string, r *result.Results) {
-	t.Helper()
-	reporttest.Reporter{
-		Write: func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
-		Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
-			report.Terminal(w, r, Report{}, colour, width)
-		},
-		Update: *update,
-	}.Golden(t, "../../report/testdata/"+name, r)
+// reporter writes reports of this kind.
+var reporter = reporttest.Reporter{
+	Update: update,
+	Write:  func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
+	Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
+		report.Terminal(w, r, Report{}, colour, width)
+	},
 }
 
 func TestReportsOfRequests(t *testing.T) {
-	golden(t, "web", webRun())
-	golden(t, "pipes", pipesRun())
+	reporter.Golden(t, "../../report/testdata/web", webRun())
+	reporter.Golden(t, "../../report/testdata/pipes", pipesRun())
 }
 
 func TestAnswersAreShort(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 // upstreamReady is how long the upstream may take to listen.
 const upstreamReady = 20 * time.Second
 
-// upstreamProcess is the server behind the subjects of the workload proxy: weir serve with an event loop,
-// on the generator's cores. It serves all trials of a run, and its CPU is not the subject's.
+// upstreamProcess is the server behind the subjects of the workload proxy: weir serve with an event
+// loop, on the generator's cores. It serves all trials of a run, and its CPU is not the subject's.
 type upstreamProcess struct {
 	group  *sample.Group
 	cmd    *exec.Cmd
@@ -28,7 +28,8 @@ type upstreamProcess struct {
 	addr   string
 }
 
-// startUpstreamProcess starts the lab's own program as the server of a folder. Close must be called.
+// startUpstreamProcess starts the lab's own program as the server of a folder. Close must be
+// called.
 func startUpstreamProcess(ctx context.Context, www string, s *workload.Site) (u *upstreamProcess, err error) {
 	if s.InNamespaces() {
 		return nil, errors.New("lab: the workload proxy has three ends, and namespaces are for two: leave --veth out")

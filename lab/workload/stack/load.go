@@ -115,8 +115,8 @@ func (*Load) WarmUp() time.Duration { return warmUp }
 // Alone reports whether a stack measures its own loopback.
 func (l *Load) Alone() bool { return l.Inside }
 
-// Meets reports whether a subject can meet the load. Inside loads need an inside command, pings IPv4, and pings by
-// processes the command ping.
+// Meets reports whether a subject can meet the load. Inside loads need an inside command, pings
+// IPv4, and pings by processes the command ping.
 func (l *Load) Meets(s *subject.Subject, _ bool) bool {
 	switch {
 	case l.Inside:

@@ -18,20 +18,21 @@ import (
 // the first of them, and the error says which fault it was and where.
 var Contract = contract.Kind{
 	Workloads: []string{"sink", "echo"},
+	Prepare:   func(b *contract.Bench) { b.State = &bench{b} },
 	Output:    expectAmounts(nil),
 	OwnFlags:  []string{"--listen {addr}", "--workload {workload}"},
 	Checks: []contract.Check{
-		{Name: "integrity", Run: on(integrity)},
-		{Name: "half-close", Run: on(halfClose)},
-		{Name: "single bytes", Run: on(singleBytes)},
-		{Name: "reset", Run: on(reset)},
-		{Name: "200 connections", Run: on(manyConnections)},
-		{Name: "slow reader", Workload: "echo", Run: on(slowReader)},
-		{Name: "work", Needs: "{work_us}", Full: true, Params: subject.Params{Size: 100, WorkUS: workUS}, Run: on(work)},
-		{Name: "waiting", Needs: "{wait_ms}", Full: true, Params: subject.Params{Size: 100, WaitMS: waitMS}, Run: on(waiting)},
-		{Name: "SIGTERM while busy", Full: true, Params: subject.Params{Size: 1000, WorkUS: 200}, Run: on(terminate)},
-		{Name: "SIGTERM while waiting", Needs: "{wait_ms}", Full: true, Params: subject.Params{Size: 2000, WaitMS: 5000}, Run: on(terminate)},
-		{Name: "SIGINT", Full: true, Own: true, Run: on(interrupt)},
+		{Name: "integrity", Run: contract.On(integrity)},
+		{Name: "half-close", Run: contract.On(halfClose)},
+		{Name: "single bytes", Run: contract.On(singleBytes)},
+		{Name: "reset", Run: contract.On(reset)},
+		{Name: "200 connections", Run: contract.On(manyConnections)},
+		{Name: "slow reader", Workload: "echo", Run: contract.On(slowReader)},
+		{Name: "work", Needs: "{work_us}", Full: true, Params: subject.Params{Size: 100, WorkUS: workUS}, Run: contract.On(work)},
+		{Name: "waiting", Needs: "{wait_ms}", Full: true, Params: subject.Params{Size: 100, WaitMS: waitMS}, Run: contract.On(waiting)},
+		{Name: "SIGTERM while busy", Full: true, Params: subject.Params{Size: 1000, WorkUS: 200}, Run: contract.On(terminate)},
+		{Name: "SIGTERM while waiting", Needs: "{wait_ms}", Full: true, Params: subject.Params{Size: 2000, WaitMS: 5000}, Run: contract.On(terminate)},
+		{Name: "SIGINT", Full: true, Own: true, Run: contract.On(interrupt)},
 		contract.BadFlags,
 		contract.PortInUse,
 	},
@@ -40,8 +41,5 @@ var Contract = contract.Kind{
 // bench is one server of streams under a check.
 type bench struct{ *contract.Bench }
 
-// on converts a check.
-func on(run func(bench)) func(*contract.Bench) { return func(b *contract.Bench) { run(bench{b}) } }
-
 // echoes reports whether the server echoes its input, instead of printing it.
-func (b bench) echoes() bool { return b.Params.Workload == "echo" }
+func (b *bench) echoes() bool { return b.Params.Workload == "echo" }

@@ -18,7 +18,7 @@ type client struct {
 }
 
 // numbers returns the connection numbers used for the subject.
-func (b bench) numbers() []int {
+func (b *bench) numbers() []int {
 	if b.Subject.Contract == "published" {
 		return []int{3, 4, 5, 6, 7} // printable bytes
 	}
@@ -30,7 +30,7 @@ func (b bench) numbers() []int {
 }
 
 // dial opens one connection per number.
-func (b bench) dial(numbers ...int) (clients []*client) {
+func (b *bench) dial(numbers ...int) (clients []*client) {
 	for _, n := range numbers {
 		contract.During(fmt.Sprintf("connection %d", n), func() { clients = append(clients, &client{b.Dial(), n, 0, b.echoes()}) })
 	}
@@ -38,7 +38,7 @@ func (b bench) dial(numbers ...int) (clients []*client) {
 }
 
 // first opens the first connection.
-func (b bench) first() *client { return b.dial(b.numbers()[0])[0] }
+func (b *bench) first() *client { return b.dial(b.numbers()[0])[0] }
 
 // send writes the next bytes of the connection's pattern, in writes of the given sizes.
 func (c *client) send(cuts ...int) {
@@ -103,11 +103,11 @@ func (c *client) expect(from, n int) {
 }
 
 // awaitAll waits for the output of everything that the clients sent, and expects it.
-func (b bench) awaitAll(clients ...*client) { b.await(sentAmounts(clients)) }
+func (b *bench) awaitAll(clients ...*client) { b.await(sentAmounts(clients)) }
 
 // await waits for the output of what the connections sent, and expects it; an echo server must
 // print nothing. Missing output is no error here: the judgement reports which bytes are missing.
-func (b bench) await(amounts []amount) {
+func (b *bench) await(amounts []amount) {
 	total := 0
 	for _, a := range amounts {
 		total += a.least

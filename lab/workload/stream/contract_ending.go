@@ -9,7 +9,7 @@ import (
 // terminate checks SIGTERM while four connections have much input to be handled, or have longer to
 // wait than the server may take to exit. All that had arrived is output, the server exits with
 // status 0 and leaves no process. The first bytes complete no message that has to be waited for.
-func terminate(b bench) {
+func terminate(b *bench) {
 	const first, burst = 1000, 32_000
 	clients := b.dial(b.numbers()[:4]...)
 	b.accepted(clients, first)
@@ -26,7 +26,7 @@ func terminate(b bench) {
 }
 
 // accepted sends the first bytes of each connection and waits until the server has handled them.
-func (b bench) accepted(clients []*client, first int) {
+func (b *bench) accepted(clients []*client, first int) {
 	for _, c := range clients {
 		c.send(first)
 		if b.echoes() {
@@ -53,7 +53,7 @@ func (c *client) receiveRest(from int) {
 }
 
 // interrupt checks that SIGINT, which a terminal sends, stops the server as SIGTERM does.
-func interrupt(b bench) {
+func interrupt(b *bench) {
 	c := b.first()
 	b.accepted([]*client{c}, 1000)
 	b.Interrupt()

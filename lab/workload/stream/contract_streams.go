@@ -35,7 +35,7 @@ func sentAmounts(clients []*client) (amounts []amount) {
 
 // integrity checks that no byte is lost, doubled or reordered within a connection, with sixteen
 // active ones.
-func integrity(b bench) {
+func integrity(b *bench) {
 	clients := b.dial(b.numbers()...)
 	contract.InParallel(len(clients), func(i int) { clients[i].exchange(writeSizes(clients[i].number)...) })
 	b.awaitAll(clients...)
@@ -43,7 +43,7 @@ func integrity(b bench) {
 
 // halfClose checks that after the client's FIN all its bytes are still output, followed by the
 // server's FIN.
-func halfClose(b bench) {
+func halfClose(b *bench) {
 	c := b.first()
 	c.exchange(100_000)
 	contract.During("a connection that sends nothing and half-closes", func() { b.dial(b.numbers()[1])[0].exchange() })
@@ -51,14 +51,14 @@ func halfClose(b bench) {
 }
 
 // singleBytes checks input in segments of one byte.
-func singleBytes(b bench) {
+func singleBytes(b *bench) {
 	c := b.first()
 	c.exchange(slices.Repeat([]int{1}, 3000)...)
 	b.awaitAll(c)
 }
 
 // reset checks that reset connections do not disturb the others, nor later ones.
-func reset(b bench) {
+func reset(b *bench) {
 	clients := b.dial(b.numbers()[:4]...)
 	for _, c := range clients {
 		c.send(5000)
@@ -83,7 +83,7 @@ func reset(b bench) {
 
 // manyConnections checks two hundred concurrent connections with one message each; the output is
 // counted by byte value.
-func manyConnections(b bench) {
+func manyConnections(b *bench) {
 	const many, size = 200, 100
 	numbers := b.numbers()
 	var want [256]int

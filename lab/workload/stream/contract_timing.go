@@ -18,7 +18,7 @@ const (
 )
 
 // work checks that the server computes for at least the configured time on each message.
-func work(b bench) {
+func work(b *bench) {
 	const messages = 200
 	c := b.first()
 	began := time.Now()
@@ -31,7 +31,7 @@ func work(b bench) {
 
 // tookAtLeast checks that the server needed at least a time for all messages. A sink sends no
 // echoes, so for a sink it first waits until total bytes are on the standard output.
-func (b bench) tookAtLeast(began time.Time, least time.Duration, total int) {
+func (b *bench) tookAtLeast(began time.Time, least time.Duration, total int) {
 	if !b.echoes() {
 		b.AwaitOutput(total, b.Timeout)
 	}
@@ -43,7 +43,7 @@ func (b bench) tookAtLeast(began time.Time, least time.Duration, total int) {
 // its 20 messages, and for the one message of each other connection. The check compares the order
 // of completion, not the speed. It uses three others, one after the other, since the server may
 // serve the first before it has read from the slow one at all.
-func waiting(b bench) {
+func waiting(b *bench) {
 	const messages, others = 20, 3
 	const least = messages * waitMS * time.Millisecond
 	slow := b.first()
@@ -65,7 +65,7 @@ func waiting(b bench) {
 
 // notServed checks that the slow connection is not served yet, which started to send at began and
 // must not be served before least has passed. Quick is how many quick connections were served.
-func (b bench) notServed(slow *client, quick int, began time.Time, least time.Duration) {
+func (b *bench) notServed(slow *client, quick int, began time.Time, least time.Duration) {
 	served := b.servedSlow(slow, quick*b.Params.Size)
 	switch took := time.Since(began); {
 	case served && took < least:
@@ -77,7 +77,7 @@ func (b bench) notServed(slow *client, quick int, began time.Time, least time.Du
 
 // servedSlow reports whether output of the slow connection has appeared. For a sink it first waits
 // for quickBytes bytes of output, which are those of the quick connections.
-func (b bench) servedSlow(slow *client, quickBytes int) bool {
+func (b *bench) servedSlow(slow *client, quickBytes int) bool {
 	if b.echoes() {
 		contract.Must(slow.SetReadDeadline(time.Now().Add(4 * contract.PollInterval)))
 		n, _ := slow.Read(make([]byte, 1))
@@ -92,7 +92,7 @@ func (b bench) servedSlow(slow *client, quickBytes int) bool {
 // slowReader checks a client that does not read its echoes: the server stops reading from it
 // (backpressure), other connections are not delayed, and it receives everything in order once it
 // reads.
-func slowReader(b bench) {
+func slowReader(b *bench) {
 	slow := b.first()
 	b.fillBuffers(slow)
 	other := b.dial(b.numbers()[1])[0]
@@ -104,7 +104,7 @@ func slowReader(b bench) {
 
 // fillBuffers sends until the server accepts nothing for 300 ms. This must happen when all socket
 // buffers on the path are full.
-func (b bench) fillBuffers(c *client) {
+func (b *bench) fillBuffers(c *client) {
 	const piece, stuck = 64 << 10, 300 * time.Millisecond
 	limit := 4*socketBuffers() + 8<<20
 	contract.Must(c.SetWriteBuffer(piece))

@@ -12,21 +12,18 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares the report of r with its golden files.
-func golden(t *testing.T, name string, r *result.Results) {
-	t.Helper()
-	reporttest.Reporter{
-		Write: func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
-		Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
-			report.Terminal(w, r, Report{}, colour, width)
-		},
-		Update: *update,
-	}.Golden(t, "../../report/testdata/"+name, r)
+// reporter writes reports of this kind.
+var reporter = reporttest.Reporter{
+	Update: update,
+	Write:  func(dir string, r *result.Results) error { return report.Write(dir, r, Report{}) },
+	Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
+		report.Terminal(w, r, Report{}, colour, width)
+	},
 }
 
 func TestReportsOfStreams(t *testing.T) {
 	for name, run := range map[string]*result.Results{"full": reporttest.Full(), "quick": reporttest.Quick(), "published": reporttest.Published(),
 		"saturation": reporttest.Saturated(), "empty": {Version: result.Version}} {
-		golden(t, name, run)
+		reporter.Golden(t, "../../report/testdata/"+name, run)
 	}
 }

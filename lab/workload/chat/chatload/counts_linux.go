@@ -18,14 +18,14 @@ type counts struct {
 
 // report returns the results of an ended loop.
 func (l *loop) report() Report {
-	if l.period == 0 {
+	if !l.open {
 		l.Offered, l.Answered = l.Messages, l.Messages
 	}
 	rep := Report{Target: l.Target, Address: l.Server.Address, Members: l.Members, Rooms: l.Rooms, Senders: l.senderCount, Rate: l.Rate, Size: l.Size, Idle: l.Idle,
 		Caps: strings.Join(l.caps, " "), History: l.replay.how(), Report: l.State.Report(), Sent: l.sentIn, Missing: l.missing,
 		Replays: l.replays.Count(), ReplayUS: l.replays.Percentiles(), JoinNS: l.joinNS}
 	rep.AchievedRatio, rep.Failed = 1, l.Offered-l.Answered
-	if l.period > 0 && l.dueIn > 0 {
+	if l.open && l.dueIn > 0 {
 		rep.AchievedRatio = load.Ratio(l.sentIn, l.dueIn)
 	}
 	if l.Replay > 0 {

@@ -79,8 +79,8 @@ func (l *loop) count(sender *member, s int, number uint32, bytes int, now int64)
 	case now < l.Window.From.Load():
 		l.WarmMessages++
 	}
-	if l.period > 0 {
-		if due := l.due(int64(number)*int64(l.senderCount) + int64(s)); l.Window.Holds(due) {
+	if l.open {
+		if due := l.schedule.At(s, uint64(number)); l.Window.Holds(due) {
 			l.Answered++
 			l.Latency.Record(now - due)
 		}

@@ -9,14 +9,14 @@ import (
 
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
+	"weir/lab/internal/schedule"
 	"weir/lab/internal/tally"
 	"weir/lab/load"
 )
 
 const (
 	// ns; from the last member's JOIN, which is sent to the others, to the first message
-	startDelay  = int64(100e6)
-	maxDispatch = 256 // messages sent before deliveries are read again
+	startDelay = int64(100e6)
 )
 
 // room is a room of the generator.
@@ -40,10 +40,10 @@ type loop struct {
 	replay       replay
 	began        int64 // ns; when joining started
 
-	period      float64 // ns between messages; 0 in the closed loop
-	nextMessage int64   // number of the next message to become due
-	outstanding int64   // outstanding deliveries
-	waitUntil   int64   // ns; limit on waiting for deliveries after the window
+	open        bool              // the loop is open, not closed
+	schedule    schedule.Schedule // of the open loop: a sender's messages have its number
+	outstanding int64             // outstanding deliveries
+	waitUntil   int64             // ns; limit on waiting for deliveries after the window
 	counts
 }
 
@@ -51,9 +51,7 @@ func newLoop(c Config, s *oneloop.State) *loop {
 	l := &loop{Config: c, State: s, texts: newTexts(makeMark(rand.Uint64()), c.Size), senderCount: c.senders(), buffer: make([]byte, 256<<10),
 		began: s.Clock.Now(), counts: counts{replays: tally.NewDistribution()}}
 	s.Delay, s.ConnectLimit = startDelay, max(raw.DialTimeout, c.timeout())
-	if c.Rate > 0 {
-		l.period = 1e9 / c.Rate
-	}
+	l.open = c.Rate > 0
 	l.populate()
 	return l
 }
@@ -92,43 +90,21 @@ func (l *loop) close() {
 // Begun implements oneloop.Loop.
 func (l *loop) Begun() {
 	l.replay.nextAllowed = l.Replay > 0
+	if l.open {
+		l.schedule = schedule.Schedule{Start: l.Start.Load(), Pattern: load.Staggered, N: l.senderCount, Period: float64(l.senderCount) * 1e9 / l.Rate}
+		l.Order = l.schedule.Order()
+	}
 	for i := range l.senderCount {
-		if l.period == 0 && l.Replay == 0 {
+		if !l.open && l.Replay == 0 {
 			l.readySenders = append(l.readySenders, int32(i))
 		}
 	}
 }
 
-// due returns when message k is due.
-func (l *loop) due(k int64) int64 { return l.Start.Load() + int64(float64(k)*l.period) }
+// Finish implements oneloop.Loop.
+func (l *loop) Finish(int64) { l.waitUntil = l.Clock.Now() + int64(l.timeout()) }
 
-// Due implements oneloop.Loop.
-func (l *loop) Due() (at, then int64) {
-	if l.period == 0 || l.Start.Load() == 0 {
-		return tally.Unset, tally.Unset
-	}
-	return l.due(l.nextMessage), l.due(l.nextMessage + 1)
-}
-
-// Offer implements oneloop.Loop.
-func (l *loop) Offer(now int64) (more bool) {
-	if l.IsOver {
-		return false
-	}
-	l.sendNext(now)
-	l.dispatch(now)
-	return len(l.readySenders) > 0 || l.replay.nextAllowed
-}
-
-// Finish sends every message that was due in the window.
-func (l *loop) Finish(end int64) {
-	for l.period > 0 && l.due(l.nextMessage) < end {
-		l.dispatch(end)
-	}
-	l.waitUntil = l.Clock.Now() + int64(l.timeout())
-}
-
-// Waiting implements oneloop.Loop.
+// Waiting reports whether deliveries are outstanding.
 func (l *loop) Waiting(now int64) bool {
 	return l.Err == nil && l.outstanding > 0 && now < l.waitUntil
 }
@@ -152,20 +128,6 @@ func (l *loop) Leave() {
 	}
 }
 
-// dispatch sends the messages that are due at now or become due meanwhile, at most maxDispatch and
-// none after the window.
-func (l *loop) dispatch(now int64) {
-	if l.period == 0 {
-		return
-	}
-	at, end := l.due(l.nextMessage), l.Window.To.Load()
-	for n := 0; at <= now && at < end && n < maxDispatch; at, n = l.due(l.nextMessage), n+1 {
-		l.send(int(l.nextMessage%int64(l.senderCount)), at, now)
-		l.nextMessage++
-		now = max(now, l.Clock.Now())
-	}
-}
-
 // Check finds deliveries that took too long.
 func (l *loop) Check(now int64) (next int64) {
 	next = now + oneloop.Nap
@@ -181,7 +143,7 @@ func (l *loop) Check(now int64) (next int64) {
 	}
 	for i := range l.senderCount {
 		m := &l.members[i]
-		if l.period == 0 && m.outstanding > 0 && now-m.sentAt > timeout {
+		if !l.open && m.outstanding > 0 && now-m.sentAt > timeout {
 			l.Failures.Add(oneloop.KindTimeout, 1, "%s: message %d was not delivered to %d members within %v", m.nick, m.nextNumber-1, m.outstanding, l.timeout())
 			m.outstanding = 0
 			l.readySenders = append(l.readySenders, int32(i))
@@ -190,18 +152,22 @@ func (l *loop) Check(now int64) (next int64) {
 	return next
 }
 
-// sendNext sends the next message of senders whose last message has been delivered, and starts the
-// next replay.
-func (l *loop) sendNext(now int64) {
+// Work sends the next message of senders whose last message has been delivered, and starts the next
+// replay. It reports whether more can be sent.
+func (l *loop) Work(now int64) bool {
+	if l.IsOver {
+		return false
+	}
 	if l.replay.nextAllowed {
 		l.nextReplay()
 	}
 	n := len(l.readySenders)
 	for _, i := range l.readySenders[:n] {
 		if m := &l.members[i]; m.state == present && m.outstanding == 0 {
-			l.send(int(i), now, now)
+			l.Send(int(i), now, now)
 			now = l.Clock.Now()
 		}
 	}
 	l.readySenders = l.readySenders[:copy(l.readySenders, l.readySenders[n:])]
+	return len(l.readySenders) > 0 || l.replay.nextAllowed
 }

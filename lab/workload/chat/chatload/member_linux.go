@@ -50,10 +50,10 @@ func (m *member) compose(t *texts, sender uint32, r *room) {
 	m.line = append(t.append(m.line, sender, 0), "\r\n"...)
 }
 
-// send sends the next message of member i, which was due at the given time.
-func (l *loop) send(i int, at, now int64) {
+// Send sends the next message of member i, which was due at the given time.
+func (l *loop) Send(i int, at, now int64) {
 	m := &l.members[i]
-	if l.period > 0 && l.Window.Holds(at) {
+	if l.open && l.Window.Holds(at) {
 		l.dueIn++
 	}
 	if m.state != present {
@@ -82,7 +82,7 @@ func (l *loop) send(i int, at, now int64) {
 
 // recordLateness records the lateness of a message that was not delayed by a full connection.
 func (l *loop) recordLateness(m *member, at, now int64) {
-	if l.period == 0 {
+	if !l.open {
 		return
 	}
 	if len(m.queuedOutput) > 0 {
@@ -99,7 +99,7 @@ func (l *loop) write(i int, text []byte) {
 		m.queuedOutput = append(m.queuedOutput, text...)
 		return
 	}
-	n, errno := raw.Write(m.fd, text)
+	n, errno := raw.Send(m.fd, text)
 	switch errno {
 	case 0:
 		m.queuedOutput = append(m.queuedOutput, text[n:]...)
@@ -114,7 +114,7 @@ func (l *loop) write(i int, text []byte) {
 func (l *loop) flush(i int) {
 	m := &l.members[i]
 	for len(m.queuedOutput) > 0 {
-		n, errno := raw.Write(m.fd, m.queuedOutput)
+		n, errno := raw.Send(m.fd, m.queuedOutput)
 		switch errno {
 		case 0:
 			m.queuedOutput = m.queuedOutput[:copy(m.queuedOutput, m.queuedOutput[n:])]
@@ -146,7 +146,7 @@ func (l *loop) Handle(i int, events uint32) {
 func (l *loop) receive(i int, last bool) {
 	m := &l.members[i]
 	for fd := m.fd; fd >= 0 && m.fd == fd; {
-		n, errno := raw.Read(fd, l.buffer)
+		n, errno := raw.Receive(fd, l.buffer)
 		switch {
 		case errno == syscall.EINTR:
 			continue
@@ -225,7 +225,7 @@ func (l *loop) lose(i int, kind, why string) {
 		}
 		l.outstanding -= int64(sender.nextNumber - next)
 		if sender.outstanding > 0 && next < sender.nextNumber {
-			if sender.outstanding--; sender.outstanding == 0 && l.period == 0 && !l.IsOver {
+			if sender.outstanding--; sender.outstanding == 0 && !l.open && !l.IsOver {
 				l.readySenders = append(l.readySenders, int32(s*l.Rooms+int(m.room)))
 			}
 		}

@@ -57,7 +57,7 @@ func (l *loop) fill() error {
 	for progress := l.Clock.Now(); int(l.replay.filled) < l.Replay; {
 		if l.replay.filled == m.nextNumber {
 			for n := 0; n < fillStep && int(m.nextNumber) < l.Replay; n++ {
-				l.send(0, 0, 0)
+				l.Send(0, 0, 0)
 			}
 			l.write(0, fmt.Appendf(nil, "PING f%d\r\n", m.nextNumber))
 			progress = l.Clock.Now()

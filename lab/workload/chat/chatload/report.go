@@ -5,9 +5,10 @@ import (
 	"weir/lab/result"
 )
 
-// Report is the outcome of a run. Its messages are deliveries, whole lines with all their bytes: see
-// the package's documentation. AchievedRatio is the share of the messages due in the window that
-// were sent in it, and 1 without a rate. Behind and LatenessUS are of messages, in the open loop.
+// Report is the outcome of a run. Its messages are deliveries, whole lines with all their bytes:
+// see the package's documentation. AchievedRatio is the share of the messages due in the window
+// that were sent in it, and 1 without a rate. Behind and LatenessUS are of messages, in the open
+// loop.
 type Report struct {
 	Target  string `json:"target"`
 	Address string `json:"address"`

@@ -2,10 +2,8 @@ package chatload
 
 import (
 	"context"
-	"errors"
 
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
 
@@ -21,20 +19,15 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
 	}
-	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Members+c.Idle+1)); err != nil {
-		return Report{}, err
-	}
 	server, err := oneloop.FindServer(ctx, c.Target, false)
 	if err != nil {
 		return Report{}, err
 	}
-	defer raw.QuietRuntime()()
-	s, err := oneloop.NewState(ev.Commands != nil)
+	s, err := oneloop.NewState(oneloop.Setup{Steered: ev.Commands != nil, CPUs: c.CPUs, Files: c.Members + c.Idle + 1, Histograms: c.Histograms})
 	if err != nil {
 		return Report{}, err
 	}
-	defer s.Poll.Close()
-	s.Histograms = c.Histograms
+	defer s.End()
 	s.Server = server
 	l := newLoop(c, s)
 	defer l.close()

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	maxVariants = 16       // encodings of the body that are remembered
-	maxEncoded  = 64 << 20 // bytes of an encoded body
+	maxVariants = 16        // encodings of the body that are remembered
+	maxEncoded  = 64 << 20  // bytes of an encoded body
+	maxLearned  = 256 << 20 // bytes of an expected body that is taken from the server
 )
 
 // bodies compares bodies with the expected one. It is not safe for concurrent use.

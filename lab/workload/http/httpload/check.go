@@ -19,7 +19,8 @@ const (
 // that are set must hold; its zero value accepts any body. Body, BodyFile and Same determine the
 // whole body, so they exclude the others.
 type Check struct {
-	Same bool    `toml:"same,omitempty"` // as that of the first answer, which is requested before the load
+	// as that of the first answer, which is requested before the load
+	Same bool    `toml:"same,omitempty"`
 	Body *string `toml:"body,omitempty"` // exactly this; nil: not checked
 	// a file with the body; ReadFiles replaces it
 	BodyFile string `toml:"body_file,omitempty"`

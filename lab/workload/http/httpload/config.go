@@ -31,10 +31,14 @@ type Config struct {
 	Rate float64
 	// of the open loop: load.Staggered, load.Together or load.Poisson; empty: load.Staggered
 	Pattern  string
-	Seed     uint64        // of load.Poisson and of Mix: the same seed has the same due times and order
+	Seed     uint64        // of load.Poisson and Mix: the same seed has the same times and order
 	Requests int64         // number of requests after which a closed loop ends; 0: no limit
 	Duration time.Duration // of the measured window; 0 only with Requests or when steered
 	Close    bool          // no keep-alive: a new connection for each request
+	// over https:// by ALPN, over http:// with prior knowledge; it needs keep-alive
+	HTTP2 bool
+	// requests under way on a connection of HTTP/2; 0: 1. Each is due as those of a connection are
+	Streams int
 	// from the due time of a request, in the closed loop from its start; 0: load.DefaultTimeout
 	Timeout time.Duration
 	Gzip    bool // accept gzip
@@ -55,13 +59,14 @@ func (c Config) Check(steered bool) error {
 	}
 	scheme, _, _ := strings.Cut(c.URL, ":")
 	return load.Common{Connections: c.Connections, Rate: c.Rate, MaxRate: MaxRate, Unit: "requests", Pattern: c.Pattern, Duration: c.Duration, Timeout: c.Timeout, CPUs: c.CPUs}.
-		Check(!steered && c.Requests == 0, c.TLS.check(strings.ToLower(scheme)), cmp.Or(c.checkEnd(steered), c.checkMix()))
+		Check(!steered && c.Requests == 0, c.TLS.Wrong("https", strings.EqualFold(scheme, "https")), cmp.Or(c.checkEnd(steered), c.checkHTTP2(), c.checkMix()))
 }
 
 // schedule returns when the requests of an open loop are due. Without keep-alive the connections
 // of the schedule only determine the size of a burst.
 func (c Config) schedule(start int64) schedule.Schedule {
-	return schedule.Schedule{Start: start, Pattern: c.pattern(), N: c.Connections, Period: float64(c.Connections) * 1e9 / c.Rate, Seed: c.Seed}
+	n := c.Connections * max(c.Streams, 1)
+	return schedule.Schedule{Start: start, Pattern: c.pattern(), N: n, Period: float64(n) * 1e9 / c.Rate, Seed: c.Seed}
 }
 
 func (c Config) checkEnd(steered bool) string {

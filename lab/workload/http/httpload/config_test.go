@@ -20,7 +20,7 @@ func TestCheckRejectsInvalidConfigs(t *testing.T) {
 		"the URL \"http://:80/\"":          func(c *Config) { c.URL = "http://:80/" },
 		"the URL \"http://a@b/\"":          func(c *Config) { c.URL = "http://a@b/" },
 		"write http:// or https://":        func(c *Config) { c.URL = "ftp://a/" },
-		"need an https:// URL":             func(c *Config) { c.TLS.Insecure = true },
+		"are for https:// URLs":            func(c *Config) { c.TLS.Insecure = true },
 		"give one of them":                 func(c *Config) { c.URL, c.TLS = "https://a/", TLS{Insecure: true, CA: []byte("x")} },
 		"has no certificate in PEM":        func(c *Config) { c.URL, c.TLS.CA = "https://a/", []byte("x") },
 		"the key exchange \"P-1\" is unknown: give one of P-256, P-384, P-521, X25519, X25519MLKEM768": func(c *Config) { c.URL, c.TLS.KeyExchange = "https://a/", "P-1" },

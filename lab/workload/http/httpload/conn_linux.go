@@ -8,6 +8,7 @@ import (
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
 	"weir/lab/internal/schedule"
+	"weir/lab/internal/tlsclient"
 	"weir/lab/workload/http/httpload/response"
 )
 
@@ -32,10 +33,10 @@ const retryAfter = int64(50e6)
 type conn struct {
 	fd         int32 // -1: not open
 	state      connState
-	hasRequest bool     // a request is under way
-	hangup     bool     // the server will send nothing more
-	stateSince int64    // ns; start of the state connecting, handshaking, ending or refused
-	tls        *tlsConn // nil: plain, or the TCP connection is not yet open
+	hasRequest bool            // a request is under way
+	hangup     bool            // the server will send nothing more
+	stateSince int64           // ns; start of the state connecting, handshaking, ending or refused
+	tls        *tlsclient.Conn // nil: plain, or the TCP connection is not yet open
 
 	// in the open loop with keep-alive
 	next     schedule.Moment // its next request, which is not started
@@ -46,6 +47,7 @@ type conn struct {
 	connectedAt int64     // ns; time at which the connection was open, for TLS with its handshake
 	firstByteAt int64     // ns; time of the first byte of the response; 0: not received
 	request     *prepared // under way, or the last one
+	stream      uint32    // of HTTP/2
 	written     int       // bytes sent of the request
 	received    int64     // bytes received of the response
 	answer      response.Parser
@@ -76,7 +78,11 @@ func (l *loop) beginRequest(i int, r *prepared, at, now int64) {
 // send writes the rest of connection i's request until the socket buffer is full.
 func (l *loop) send(i int) {
 	c := &l.conns[i]
-	if c.tls != nil {
+	switch {
+	case l.carriers > 0:
+		l.openStream(i)
+		return
+	case c.tls != nil:
 		l.sendTLS(i)
 		return
 	}
@@ -110,8 +116,17 @@ func (l *loop) Handle(i int, events uint32) {
 	if c.state == connecting && !l.connectCompleted(i) {
 		return
 	}
-	if c.tls != nil {
+	switch {
+	case c.tls != nil:
 		l.handleTLS(i, events)
+		l.flushSessions()
+		return
+	case l.carriers > 0:
+		l.queueFlush(i)
+		if events&^unix.EPOLLOUT != 0 {
+			l.receive(i)
+		}
+		l.flushSessions()
 		return
 	}
 	if events&unix.EPOLLOUT != 0 && c.hasRequest && c.written < len(c.request.wire) {
@@ -125,7 +140,7 @@ func (l *loop) Handle(i int, events uint32) {
 // receive reads from connection i until there is no more data.
 func (l *loop) receive(i int) {
 	c := &l.conns[i]
-	for fd := c.fd; c.fd == fd; {
+	for fd := c.fd; c.fd == fd && c.state != connecting; { // else it is another connection
 		n, errno := raw.Receive(fd, l.buffer)
 		now := l.Clock.Now()
 		switch {
@@ -150,6 +165,10 @@ func (l *loop) receive(i int) {
 // dataReceived handles data received on connection i.
 func (l *loop) dataReceived(i int, in []byte, now int64) {
 	c := &l.conns[i]
+	if i < l.carriers {
+		l.framesReceived(i, in, now)
+		return
+	}
 	if !c.hasRequest {
 		l.fail(i, now, kindProtocol, "data without a request")
 		return
@@ -180,13 +199,17 @@ func (l *loop) dataReceived(i int, in []byte, now int64) {
 // peerClosed handles the close of connection i by the server.
 func (l *loop) peerClosed(i int, now int64) {
 	c := &l.conns[i]
+	if i < l.carriers {
+		l.sessionEnded(i, now, oneloop.KindClosed, "the server closed the connection")
+		return
+	}
 	if !c.hasRequest {
 		l.closeConn(i)
 		l.freed = append(l.freed, int32(i))
 		return
 	}
 	c.hangup = true
-	if c.tls != nil && c.tls.ended && c.answer.EndsWithConnection() {
+	if c.tls != nil && c.tls.Ended && c.answer.EndsWithConnection() {
 		l.fail(i, now, oneloop.KindClosed, "without TLS's close_notify, so its body may be incomplete (RFC 9112, section 9.8)")
 		return
 	}
@@ -200,6 +223,10 @@ func (l *loop) peerClosed(i int, now int64) {
 // connectionError handles an error of connection i.
 func (l *loop) connectionError(i int, now int64, errno syscall.Errno) {
 	c := &l.conns[i]
+	if i < l.carriers {
+		l.sessionEnded(i, now, oneloop.ErrorKind(errno), errno.Error())
+		return
+	}
 	if !c.hasRequest {
 		l.closeConn(i) // it was idle or ending: no response was lost
 		l.freed = append(l.freed, int32(i))
@@ -211,8 +238,14 @@ func (l *loop) connectionError(i int, now int64, errno syscall.Errno) {
 // closeConn closes connection i.
 func (l *loop) closeConn(i int) {
 	c := &l.conns[i]
+	if i < l.carriers {
+		l.sessions[i].conn, l.sessions[i].isReady = nil, false
+	} else if l.carriers > 0 {
+		l.closeStream(i)
+		return
+	}
 	if c.tls != nil {
-		c.tls.shut()
+		c.tls.Shut()
 		c.tls = nil
 	}
 	if c.fd >= 0 {

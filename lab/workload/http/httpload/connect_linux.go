@@ -39,6 +39,10 @@ func (l *loop) connectionOpened(i int, now int64) {
 func (l *loop) connectionReady(i int, now int64) {
 	c := &l.conns[i]
 	l.opened++
+	if i < l.carriers {
+		l.beginSession(i, now)
+		return
+	}
 	if c.hasRequest {
 		if c.connectedAt, c.state = now, asking; c.tls != nil {
 			l.send(i)

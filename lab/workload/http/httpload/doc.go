@@ -26,9 +26,19 @@
 // report are those of the first connection. Bytes count after decryption. A body that ends with its
 // connection is complete only if the server sent close_notify (RFC 9112, section 9.8).
 //
+// With Config.Mix the requests are described, and are chosen at random by their weights. The choice
+// is a function of the seed and of the request: of its connection and number in the open loop with
+// keep-alive, else of its number. The body of an answer is compared as above, or only its length,
+// hash, text or JSON fields are checked. Those that are searched are kept until they are complete.
+//
+// Over HTTP/2 (package h2) each connection has Config.Streams requests under way. A stream takes
+// the place that a connection has in HTTP/1.1: due times belong to it, and the schedule spreads
+// over all of them. Streams of a connection that send at the same time share a system call. A
+// connection that the server ends by GOAWAY is replaced when its last stream is complete.
+//
 // # Limitations
 //
-// Linux only; on other systems Run returns an error. GET over HTTP/1.1, one URL, no pipelining. TLS
+// Linux only; on other systems Run returns an error. One server, no pipelining. TLS
 // by crypto/tls: 1.2 and 1.3, no client certificates. One thread: its core limits the load (see
 // docs/load-http.md), and a TLS handshake delays the requests that are due in it by its CPU time. A
 // request on an idle connection that the server is closing fails as closed or reset; a browser

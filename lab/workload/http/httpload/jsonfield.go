@@ -54,20 +54,6 @@ func parseValue(text string) any {
 	return text
 }
 
-// String returns f as parseJSONField reads it.
-func (f jsonField) String() string {
-	escape := strings.NewReplacer(`\`, `\\`, `.`, `\.`, `=`, `\=`)
-	names := make([]string, len(f.path))
-	for i, name := range f.path {
-		names[i] = escape.Replace(name)
-	}
-	value, err := json.Marshal(f.want)
-	if err != nil {
-		value = []byte(fmt.Sprint(f.want))
-	}
-	return strings.Join(names, ".") + "=" + string(value)
-}
-
 // decodeJSON decodes one JSON value with nothing after it. Its numbers are json.Number.
 func decodeJSON(text []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -16,17 +16,22 @@ type loop struct {
 	tlsConfig *tls.Config // nil: plain HTTP
 	mixer     mixer
 
-	conns  []conn
+	conns  []conn // of HTTP/2 first the carriers, then the slots of their streams
 	buffer []byte
-	// connections that became free, for proceedAll
+	// connections that became free, for Work
 	freed []int32
 	// connections for the next requests in the open loop without keep-alive
 	free []int32
 	busy int // connections with a request under way
 
+	// of HTTP/2
+	carriers   int       // 0: HTTP/1.1
+	sessions   []session // of the carriers
+	unflushed  []int32   // carriers with output
+	receivedAt int64     // ns; time of the last bytes
+
 	open         bool              // the loop is open, not closed
 	schedule     schedule.Schedule // of an open loop that has begun
-	order        schedule.Order    // of schedule; nil before the open loop begins
 	startedCount int64             // requests started
 	freshCount   uint64            // requests that became due without keep-alive
 	counts
@@ -35,8 +40,14 @@ type loop struct {
 func newLoop(c Config, s *oneloop.State, tlsConfig *tls.Config, requests []*prepared) *loop {
 	l := &loop{Config: c, State: s, tlsConfig: tlsConfig, mixer: newMixer(requests, c.Seed),
 		conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10), open: c.Rate > 0, counts: newCounts()}
+	if c.HTTP2 {
+		l.carriers, l.sessions = c.Connections, make([]session, c.Connections)
+		l.conns = make([]conn, c.Connections*(1+max(c.Streams, 1)))
+	}
 	for i := range l.conns {
-		l.conns[i].fd = -1
+		if l.conns[i].fd = -1; i >= l.carriers && c.HTTP2 {
+			l.conns[i].state = idle
+		}
 	}
 	return l
 }
@@ -52,7 +63,7 @@ func (l *loop) close() {
 func (l *loop) Leave() {
 	for i := range l.conns {
 		if c := &l.conns[i]; c.state == handshaking {
-			c.tls.stop()
+			c.tls.Stop()
 		}
 	}
 }
@@ -61,35 +72,29 @@ func (l *loop) Leave() {
 func (l *loop) Begun() {
 	if l.open {
 		l.schedule = l.Config.schedule(l.Start.Load())
-		l.order = l.schedule.Order()
+		l.Order = l.schedule.Order()
 	}
-	for i := range l.conns {
+	for i := l.carriers; i < len(l.conns); i++ {
 		switch {
 		case !l.open:
 			l.freed = append(l.freed, int32(i))
 		case l.Close:
 			l.free = append(l.free, int32(i))
 		default:
-			l.conns[i].next = l.schedule.First(i)
+			l.conns[i].next = l.schedule.First(i - l.carriers)
 		}
 	}
 }
 
-// Due implements oneloop.Loop.
-func (l *loop) Due() (at, then int64) {
-	if l.order == nil {
-		return tally.Unset, tally.Unset
+// Work starts the next requests of the connections that became free, and reports whether more have
+// become so. A connection that fails at once is handled in the next call.
+func (l *loop) Work(now int64) bool {
+	n := len(l.freed)
+	for _, i := range l.freed[:n] {
+		l.proceed(int(i), now)
 	}
-	at, _ = l.order.Peek()
-	return at, l.order.Then()
-}
-
-// Offer implements oneloop.Loop.
-func (l *loop) Offer(now int64) (more bool) {
-	l.proceedAll(now)
-	if l.open {
-		l.dispatch(now)
-	}
+	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
+	l.flushSessions()
 	return len(l.freed) > 0
 }
 
@@ -112,14 +117,13 @@ func (l *loop) allComplete() bool {
 // errorLimitReached reports whether the limit of errors is reached.
 func (l *loop) errorLimitReached() bool { return l.MaxErrors > 0 && l.Failed.Load() >= l.MaxErrors }
 
-// Finish starts the requests that were due in the window.
-func (l *loop) Finish(end int64) {
+// Finish implements oneloop.Loop.
+func (l *loop) Finish(int64) {
 	l.EndedEarly = l.EndedEarly && !l.allComplete()
-	for l.open && l.dispatch(end) < end {
-	}
+	l.flushSessions()
 }
 
-// Waiting implements oneloop.Loop.
+// Waiting reports whether requests are not complete.
 func (l *loop) Waiting(int64) bool { return !l.errorLimitReached() && l.unfinished() > 0 }
 
 // unfinished counts the requests that are under way, or were due but not started because their
@@ -135,7 +139,7 @@ func (l *loop) unfinished() int64 {
 // Check checks the timeouts of all connections, and the retry of failed ones.
 func (l *loop) Check(now int64) (next int64) {
 	timeout := int64(l.timeout())
-	for i := range l.conns {
+	for i := l.carriers; i < len(l.conns); i++ {
 		c := &l.conns[i]
 		switch {
 		case c.hasRequest && now-c.dueAt > timeout:
@@ -151,15 +155,6 @@ func (l *loop) Check(now int64) (next int64) {
 			l.abandonOldest(i, now)
 		}
 	}
+	l.checkSessions(now)
 	return now + min(oneloop.Nap, max(timeout/20, 1e6))
-}
-
-// proceedAll starts the next requests of the connections that became free. A connection that fails
-// at once is handled in the next call.
-func (l *loop) proceedAll(now int64) {
-	n := len(l.freed)
-	for _, i := range l.freed[:n] {
-		l.proceed(int(i), now)
-	}
-	l.freed = l.freed[:copy(l.freed, l.freed[n:])]
 }

@@ -180,8 +180,10 @@ func TestAMixIsSentAsDescribed(t *testing.T) {
 			c := lenient(serveHTTP(t, s.handle))
 			c.Mix, c.Expect = mixOfAll(), nil
 			change(&c)
-			checkAnswered(t, mustRun(t, c), 100)
+			r := mustRun(t, c)
+			checkAnswered(t, r, 100)
 			checkSeen(t, s, 100)
+			checkMixReport(t, c, r)
 		})
 		t.Run("https, "+name, func(t *testing.T) {
 			s := &seen{}
@@ -191,6 +193,20 @@ func TestAMixIsSentAsDescribed(t *testing.T) {
 			checkAnswered(t, mustRun(t, c), 100)
 			checkSeen(t, s, 100)
 		})
+	}
+}
+
+// checkMixReport checks that the requests of a mix have all answers of the report.
+func checkMixReport(t *testing.T, c Config, r Report) {
+	t.Helper()
+	answered := int64(0)
+	for _, m := range r.Mix {
+		if answered += m.Answered; m.Failed != 0 || m.Answered > 0 && (m.LatencyMeanUS <= 0 || m.LatencyMaxUS < m.LatencyMeanUS) {
+			t.Errorf("got %+v, want no failure, and a mean above 0 that is at most the maximum", m)
+		}
+	}
+	if len(r.Mix) != len(c.Mix) || r.Mix[1].Request != "POST /items" || answered != r.Answered {
+		t.Errorf("got %+v, want the %d requests of the mix with all %d answers", r.Mix, len(c.Mix), r.Answered)
 	}
 }
 

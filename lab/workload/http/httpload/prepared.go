@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"weir/lab/internal/schedule"
+	"weir/lab/workload/http/httpload/h2"
 	"weir/lab/workload/http/httpload/response"
 )
 
@@ -16,13 +17,15 @@ import (
 // loop's thread.
 type prepared struct {
 	Request
-	wire      []byte // over HTTP/1.1
-	label     string // starts the details of its errors; empty: it is the only request
-	low, high int    // expected status
-	learned   bool   // the first answer decides what is expected
+	wire      []byte      // over HTTP/1.1
+	http2     *h2.Request // over HTTP/2; nil: not used
+	label     string      // starts the details of its errors; empty: it is the only request
+	low, high int         // expected status
+	learned   bool        // the first answer decides what is expected
 	exact     *bodies
 	parts     *partCheck     // nil: the body is checked by exact
 	known     response.Known // head of its answers
+	report    MixReport
 }
 
 // isExpectedStatus reports whether status is an expected one.
@@ -50,8 +53,11 @@ func (c *Config) prepare() []*prepared {
 	for i, r := range mix {
 		p := &prepared{Request: r, wire: r.encode(c), learned: r.Check.Same}
 		p.low, p.high, _ = r.Status.span()
+		if c.HTTP2 {
+			p.http2 = r.requestHTTP2(c)
+		}
 		if len(mix) > 1 {
-			p.label = r.name() + ": "
+			p.label, p.report.Request = r.name()+": ", r.name()
 		}
 		switch {
 		case c.Expect != nil:

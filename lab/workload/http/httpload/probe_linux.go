@@ -11,11 +11,9 @@ import (
 
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
+	"weir/lab/internal/tlsclient"
 	"weir/lab/workload/http/httpload/response"
 )
-
-// maxLearned is the largest size of an expected body that is taken from the server.
-const maxLearned = 256 << 20
 
 // probeServer connects to the server and returns it, with the parameters of TLS unless config is
 // nil. It makes each request once whose first answer decides what is expected.
@@ -63,6 +61,9 @@ func probe(ctx context.Context, c Config, config *tls.Config, r *prepared) (serv
 		}
 		defer conn.Close()
 	}
+	if c.HTTP2 && secured != nil && secured.ALPN != alpnHTTP2 {
+		return server, nil, fmt.Errorf("load: can't use HTTP/2 with %s: %w", target, errNoHTTP2)
+	}
 	if r == nil {
 		if c.TLS.Resume {
 			receiveTickets(conn, &c)
@@ -78,6 +79,10 @@ func probe(ctx context.Context, c Config, config *tls.Config, r *prepared) (serv
 // receiveTickets makes a request for the server's session tickets, which come with its answer.
 func receiveTickets(conn net.Conn, c *Config) {
 	r := &Request{}
+	if c.HTTP2 {
+		(&exchange{}).run(conn, r.requestHTTP2(c)) //nolint:errcheck // only for the tickets
+		return
+	}
 	if _, err := conn.Write(r.encode(c)); err == nil {
 		var p response.Parser
 		p.Begin(false)
@@ -89,13 +94,20 @@ func receiveTickets(conn net.Conn, c *Config) {
 func handshake(ctx context.Context, conn net.Conn, target string, config *tls.Config) (net.Conn, *TLSReport, error) {
 	t := tls.Client(conn, config)
 	if err := t.HandshakeContext(ctx); err != nil {
-		return nil, nil, fmt.Errorf("load: can't connect to %s: %w", target, errors.Join(ctx.Err(), handshakeError(config.ServerName, err)))
+		return nil, nil, fmt.Errorf("load: can't connect to %s: %w", target, errors.Join(ctx.Err(), tlsclient.HandshakeError(config.ServerName, err)))
 	}
-	return t, newTLSReport(t.ConnectionState(), config), nil
+	return t, tlsclient.NewReport(t.ConnectionState(), config), nil
 }
 
 // learn makes the request p on conn, and takes the body of the answer as the expected one.
 func (p *prepared) learn(conn net.Conn) error {
+	if p.http2 != nil {
+		var e exchange
+		if err := e.run(conn, p.http2); err != nil {
+			return err
+		}
+		return p.learnFrom(e.head.Status, e.text, e.head.Coding)
+	}
 	if _, err := conn.Write(p.wire); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func TestARampClimbs(t *testing.T) {
 	c := lenient(web(t))
 	c.Duration = 50 * time.Millisecond
 	var seen int
-	steps, err := RunRamp(t.Context(), c, Ramp{From: 100, To: 300, Step: 100, CoolDown: time.Millisecond}, load.Events{}, func(Report) { seen++ })
+	steps, err := RunRamp(t.Context(), c, []float64{100, 200, 300}, time.Millisecond, load.Events{}, func(Report) { seen++ })
 	if err != nil || len(steps) != 3 || seen != 3 {
 		t.Fatalf("got error %v, %d steps and %d calls, want 3 and 3", err, len(steps), seen)
 	}
@@ -28,7 +28,7 @@ func TestARampClimbs(t *testing.T) {
 func TestARampEndsAtTheLimitOfErrors(t *testing.T) {
 	c := Config{URL: rawServer(t, says("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n", false)), Connections: 2, Duration: 100 * time.Millisecond,
 		MaxErrors: 3, Timeout: time.Minute, Expect: []byte("x")}
-	steps, err := RunRamp(t.Context(), c, Ramp{From: 100, To: 300, Step: 100}, load.Events{}, nil)
+	steps, err := RunRamp(t.Context(), c, []float64{100, 200, 300}, 0, load.Events{}, nil)
 	if err != nil || len(steps) != 1 || steps[0].Stopped == "" || steps[0].Errors[kindStatus] < 3 {
 		t.Errorf("got error %v and %+v, want one step that stopped", err, steps)
 	}

@@ -11,7 +11,9 @@ const (
 	kindSHA256   = "sha256"   // a body with another hash
 	kindMatch    = "match"    // a body in which a regular expression is not found
 	kindJSON     = "json"     // a body that is not JSON, or without a field or its value
-	kindProtocol = "protocol" // not HTTP/1.1
+	kindProtocol = "protocol" // not HTTP/1.1, or not HTTP/2
+	kindStream   = "stream"   // HTTP/2: the server reset the stream
+	kindGoAway   = "goaway"   // HTTP/2: the server went away before it processed the request
 	kindLimit    = "limit"    // more requests under way than Config.Connections
 )
 

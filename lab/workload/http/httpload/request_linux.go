@@ -7,27 +7,16 @@ import (
 	"weir/lab/workload/http/httpload/response"
 )
 
-// maxDispatch is the number of requests that are started before responses are read again.
-const maxDispatch = 256
-
-// dispatch starts the requests that are due, at most maxDispatch and none after the window. It
-// returns the due time of the next one.
-func (l *loop) dispatch(now int64) int64 {
-	end := l.Window.To.Load()
-	at, i := l.order.Peek()
-	for n := 0; at <= now && at < end && n < maxDispatch; n++ {
-		if l.Window.Holds(at) {
-			l.Offered++
-		}
-		if l.order.Advance(); l.Close {
-			l.dispatchFresh(at, now)
-		} else {
-			l.dispatchFixed(i, at, now)
-		}
-		now = max(now, l.Clock.Now())
-		at, i = l.order.Peek()
+// Send starts a request that was due at the given time, unless it must wait.
+func (l *loop) Send(i int, at, now int64) {
+	if l.Window.Holds(at) {
+		l.Offered++
 	}
-	return at
+	if l.Close {
+		l.dispatchFresh(at, now)
+	} else {
+		l.dispatchFixed(l.carriers+i, at, now)
+	}
 }
 
 // dispatchFixed starts the request on connection i that became due at the given time, or leaves it
@@ -37,8 +26,7 @@ func (l *loop) dispatchFixed(i int, at, now int64) {
 	free := c.next.K == c.dueCount && (c.state == idle || c.state == closed)
 	c.dueCount++
 	if free {
-		r := l.mixer.choose(i, c.next.K)
-		c.next = l.schedule.After(i, c.next)
+		r := l.takeNext(i)
 		l.RecordLateness(at, now)
 		l.beginRequest(i, r, at, now)
 	} else if l.Window.Holds(at) {
@@ -46,12 +34,20 @@ func (l *loop) dispatchFixed(i int, at, now int64) {
 	}
 }
 
+// takeNext returns the next request of connection i, and goes on to the one after it.
+func (l *loop) takeNext(i int) *prepared {
+	c := &l.conns[i]
+	r := l.mixer.choose(i-l.carriers, c.next.K)
+	c.next = l.schedule.After(i-l.carriers, c.next)
+	return r
+}
+
 // dispatchFresh starts a request on a new connection.
 func (l *loop) dispatchFresh(at, now int64) {
 	r := l.mixer.choose(0, l.freshCount)
 	l.freshCount++
 	if len(l.free) == 0 {
-		l.countFailure(at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
+		l.countFailure(r, at, now, kindLimit, "%d were under way at once: allow more connections", len(l.conns))
 		return
 	}
 	i := int(l.free[len(l.free)-1])
@@ -72,8 +68,8 @@ func (l *loop) proceed(i int, now int64) {
 	case l.Close:
 		l.free = append(l.free, int32(i))
 	case c.next.K < c.dueCount:
-		r, at := l.mixer.choose(i, c.next.K), c.next.At
-		c.next = l.schedule.After(i, c.next)
+		at := c.next.At
+		r := l.takeNext(i)
 		l.beginRequest(i, r, at, now)
 	}
 }
@@ -114,7 +110,7 @@ func (c *conn) judge() (kind, detail string) {
 
 // sent reports whether the whole request was sent. A server may answer before it has read it.
 func (c *conn) sent() bool {
-	return c.written == len(c.request.wire) && (c.tls == nil || len(c.tls.unsent) == 0)
+	return c.written == len(c.request.wire) && (c.tls == nil || len(c.tls.Unsent) == 0)
 }
 
 // countSuccess counts a complete and correct response.
@@ -126,6 +122,7 @@ func (l *loop) countSuccess(c *conn, now int64) {
 	if l.open && l.Window.Holds(c.dueAt) {
 		l.Answered++
 		l.Latency.Record(now - c.dueAt)
+		c.request.report.answered(now - c.dueAt)
 	}
 	if !l.Window.Holds(now) {
 		if now < l.Window.From.Load() {
@@ -142,10 +139,17 @@ func (l *loop) countSuccess(c *conn, now int64) {
 	l.waits.Record(c.firstByteAt - c.connectedAt)
 	l.processing.Record(now - c.connectedAt)
 	l.totals.Record(now - c.startedAt)
+	if !l.open {
+		c.request.report.answered(now - c.startedAt)
+	}
 }
 
 // fail counts a failure of connection i, and of its request if there is one, and closes it.
 func (l *loop) fail(i int, now int64, kind, detail string, args ...any) {
+	if i < l.carriers {
+		l.sessionFailed(i, now, kind, fmt.Sprintf(detail, args...))
+		return
+	}
 	if l.conns[i].hasRequest {
 		l.requestFailed(i, now, kind, detail, args...)
 	} else {
@@ -161,11 +165,11 @@ func (l *loop) requestFailed(i int, now int64, kind, detail string, args ...any)
 	c := &l.conns[i]
 	c.hasRequest = false
 	l.busy--
-	l.countFailure(c.dueAt, now, kind, "connection %d: %s"+detail, append([]any{i, c.request.label}, args...)...)
+	l.countFailure(c.request, c.dueAt, now, kind, "connection %d: %s"+detail, append([]any{i, c.request.label}, args...)...)
 }
 
-// countFailure counts a request that was due at the given time as failed.
-func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
+// countFailure counts the request r that was due at the given time as failed.
+func (l *loop) countFailure(r *prepared, at, now int64, kind, detail string, args ...any) {
 	l.lastEndAt = now
 	l.Failed.Add(1)
 	l.Failures.Add(kind, 1, detail, args...)
@@ -174,6 +178,7 @@ func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
 	}
 	if l.Window.Holds(now) {
 		l.FailedIn++
+		r.report.Failed++
 	}
 }
 
@@ -181,6 +186,5 @@ func (l *loop) countFailure(at, now int64, kind, detail string, args ...any) {
 func (l *loop) abandonOldest(i int, now int64) {
 	c := &l.conns[i]
 	at := c.next.At
-	c.next = l.schedule.After(i, c.next)
-	l.countFailure(at, now, oneloop.KindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
+	l.countFailure(l.takeNext(i), at, now, oneloop.KindTimeout, "connection %d: busy for %v since a request was due", i, l.timeout())
 }

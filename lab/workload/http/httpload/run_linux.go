@@ -2,11 +2,9 @@ package httpload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
 
@@ -22,22 +20,17 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
 	}
-	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections)); err != nil {
-		return Report{}, err
-	}
 	tlsConfig := c.tlsConfig()
 	requests := c.prepare()
 	server, secured, err := probeServer(ctx, c, tlsConfig, requests)
 	if err != nil {
 		return Report{}, err
 	}
-	defer raw.QuietRuntime()()
-	s, err := oneloop.NewState(ev.Commands != nil)
+	s, err := oneloop.NewState(oneloop.Setup{Steered: ev.Commands != nil, CPUs: c.CPUs, Files: c.Connections, Histograms: c.Histograms})
 	if err != nil {
 		return Report{}, err
 	}
-	defer s.Poll.Close()
-	s.Histograms = c.Histograms
+	defer s.End()
 	s.Server = server
 	l := newLoop(c, s, tlsConfig, requests)
 	defer l.close()
@@ -54,9 +47,18 @@ func (l *loop) report(secured *TLSReport) Report {
 	if !l.open {
 		l.Offered, l.Answered, l.Latency = l.attempted, l.Messages, l.totals
 	}
-	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), TimeoutNS: int64(l.timeout()),
+	streams := 0
+	if l.HTTP2 {
+		streams = max(l.Streams, 1)
+	}
+	rep := Report{URL: l.URL, Address: l.Server.Address, Connections: l.Connections, Rate: l.Rate, Pattern: l.pattern(), KeepAlive: !l.Close, Described: len(l.Mix), Streams: streams, TimeoutNS: int64(l.timeout()),
 		Report: l.State.Report(), Attempted: l.attempted, Unfinished: l.unfinished(), BodyBytes: l.bodyBytes, Encoded: l.encoded, Opened: l.opened,
 		ConnectUS: l.connects.Times(), WaitUS: l.waits.Times(), ProcessingUS: l.processing.Times(), TotalUS: l.totals.Times(), TLS: secured}
+	if len(l.mixer.requests) > 1 {
+		for _, r := range l.mixer.requests {
+			rep.Mix = append(rep.Mix, r.report.finished())
+		}
+	}
 	if l.open {
 		rep.DueUS = l.Latency.Times()
 	}

@@ -8,25 +8,26 @@ import (
 	"golang.org/x/sys/unix"
 
 	"weir/lab/internal/oneloop"
+	"weir/lab/internal/tlsclient"
 )
 
 // beginHandshake starts the TLS handshake of connection i.
 func (l *loop) beginHandshake(i int, now int64) {
 	c := &l.conns[i]
-	c.tls, c.state, c.stateSince = newTLSConn(c.fd, l.tlsConfig), handshaking, now
-	c.tls.hangup = c.hangup
+	c.tls, c.state, c.stateSince = tlsclient.New(c.fd, l.tlsConfig), handshaking, now
+	c.tls.Hangup = c.hangup
 	l.stepHandshake(i)
 }
 
 // stepHandshake continues the handshake of connection i as far as its socket allows.
 func (l *loop) stepHandshake(i int) {
 	c := &l.conns[i]
-	if !c.tls.step() {
+	if !c.tls.Step() {
 		return
 	}
 	now := l.Clock.Now()
-	if c.tls.err != nil {
-		l.handshakeFailed(i, now, c.tls.err)
+	if c.tls.Err != nil {
+		l.handshakeFailed(i, now, c.tls.Err)
 		return
 	}
 	l.handshakes++
@@ -44,7 +45,7 @@ func (l *loop) stepHandshake(i int) {
 
 // handshakeFailed handles a failed handshake of connection i.
 func (l *loop) handshakeFailed(i int, now int64, err error) {
-	err = handshakeError(l.tlsConfig.ServerName, err)
+	err = tlsclient.HandshakeError(l.tlsConfig.ServerName, err)
 	l.NotConnected(err)
 	l.fail(i, now, tlsKind(err), "%v", err)
 	if !l.open {
@@ -66,11 +67,11 @@ func tlsKind(err error) string {
 // handleTLS handles epoll events of connection i, whose TCP connection is open.
 func (l *loop) handleTLS(i int, events uint32) {
 	c := &l.conns[i]
-	c.tls.hangup = c.hangup
+	c.tls.Hangup = c.hangup
 	if events&^unix.EPOLLOUT != 0 {
-		c.tls.drained = false
+		c.tls.Drained = false
 	}
-	if err := c.tls.flush(); err != nil {
+	if err := c.tls.Flush(); err != nil {
 		l.tlsError(i, l.Clock.Now(), err)
 		return
 	}
@@ -78,7 +79,10 @@ func (l *loop) handleTLS(i int, events uint32) {
 		l.stepHandshake(i)
 		return
 	}
-	if !c.tls.drained {
+	if i < l.carriers {
+		l.queueFlush(i)
+	}
+	if !c.tls.Drained {
 		l.receiveTLS(i)
 	}
 }
@@ -97,14 +101,14 @@ func (l *loop) receiveTLS(i int) {
 	c := &l.conns[i]
 	for t := c.tls; c.tls == t; {
 		n, err := t.Read(l.buffer)
-		if n == 0 && err == errWouldBlock {
+		if n == 0 && err == tlsclient.ErrWouldBlock {
 			return
 		}
 		now := l.Clock.Now()
 		if n > 0 {
 			l.dataReceived(i, l.buffer[:n], now)
 		}
-		if c.tls != t || err == nil || err == errWouldBlock {
+		if c.tls != t || err == nil || err == tlsclient.ErrWouldBlock {
 			continue
 		}
 		if err == io.EOF {
@@ -119,6 +123,10 @@ func (l *loop) receiveTLS(i int) {
 // tlsError handles an error of connection i after the handshake.
 func (l *loop) tlsError(i int, now int64, err error) {
 	c := &l.conns[i]
+	if i < l.carriers {
+		l.sessionEnded(i, now, tlsKind(err), err.Error())
+		return
+	}
 	if !c.hasRequest && tlsKind(err) != kindTLS {
 		l.closeConn(i) // it was idle or ending: no response was lost
 		l.freed = append(l.freed, int32(i))

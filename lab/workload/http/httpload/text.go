@@ -21,12 +21,22 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	t.Row("connections", "%d opened", r.Opened)
 	if s := r.TLS; s != nil {
-		t.Row("TLS", "%s", s.text())
+		t.Row("TLS", "%s", s.Text())
 		t.Row("handshakes", "%d, of which %d resumed a session", s.Handshakes, s.Resumed)
+	}
+	for i, m := range r.Mix[:min(len(r.Mix), maxMixRows)] {
+		name := ""
+		if i == 0 {
+			name = "requests"
+		}
+		t.Row(name, "%.60s: %d answered in %.3f ms on average, at most %.3f; %d failed", m.Request, m.Answered, m.LatencyMeanUS/1e3, m.LatencyMaxUS/1e3, m.Failed)
 	}
 	r.writeTimes(t)
 	return t.End(w, &r.Report, "answer")
 }
+
+// maxMixRows is the number of described requests that the text has; JSON has all.
+const maxMixRows = 20
 
 // arrivals describes the arrival patterns.
 var arrivals = map[string]string{load.Staggered: ", evenly spaced", load.Together: ", all connections together", load.Poisson: ", Poisson arrivals"}
@@ -35,6 +45,9 @@ func (r *Report) title() string {
 	what := fmt.Sprintf("%d connections", r.Connections)
 	if !r.KeepAlive {
 		what = fmt.Sprintf("%d at once, a connection for each", r.Connections)
+	}
+	if r.Streams > 0 {
+		what += fmt.Sprintf(" of HTTP/2 with %d requests at once", r.Streams)
 	}
 	if r.Rate > 0 {
 		what += fmt.Sprintf(", open loop of %g requests/s%s", r.Rate, arrivals[r.Pattern])

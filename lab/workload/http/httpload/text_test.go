@@ -60,7 +60,7 @@ func TestTheTextOfHTTPSHasItsParametersAndHandshakes(t *testing.T) {
 		}
 	}
 	r.TLS.Verified, r.TLS.ALPN, r.TLS.KeyExchange = false, "", ""
-	if got, want := r.TLS.text(), "TLS 1.3, TLS_AES_128_GCM_SHA256, no ALPN, certificate for example.org not verified"; got != want {
+	if got, want := r.TLS.Text(), "TLS 1.3, TLS_AES_128_GCM_SHA256, no ALPN, certificate for example.org not verified"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -73,11 +73,23 @@ func TestReportIsWrittenAsText(t *testing.T) {
 	}
 }
 
+func TestTheTextHasEachDescribedRequest(t *testing.T) {
+	r := example()
+	r.Described, r.Mix = 2, []MixReport{{Request: "GET /a", Answered: 7, LatencyMeanUS: 1500, LatencyMaxUS: 2000}, {Request: "POST /b", Failed: 3}}
+	var b strings.Builder
+	want := "  requests     GET /a: 7 answered in 1.500 ms on average, at most 2.000; 0 failed\n" +
+		"               POST /b: 0 answered in 0.000 ms on average, at most 0.000; 3 failed\n"
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), want) {
+		t.Errorf("got error %v and\n%swant none and\n%s", err, b.String(), want)
+	}
+}
+
 func TestTitlesDescribeTheLoad(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"64 connections, closed loop": func(r *Report) { r.Rate = 0 },
 		"64 at once, a connection for each, open loop of 5000 requests/s, Poisson arrivals":                func(r *Report) { r.KeepAlive = false },
 		"64 connections, open loop of 5000 requests/s, evenly spaced":                                      func(r *Report) { r.Pattern = "staggered" },
+		"64 connections of HTTP/2 with 10 requests at once, closed loop":                                   func(r *Report) { r.Rate, r.Streams = 0, 10 },
 		"64 connections, closed loop, 3 described requests":                                                func(r *Report) { r.Rate, r.Described = 0, 3 },
 		"64 connections, open loop of 5000 requests/s, all connections together (stopped after 10 errors)": func(r *Report) { r.Pattern, r.Stopped = "together", "after 10 errors" },
 	} {

@@ -2,57 +2,19 @@ package httpload
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
 	"net/url"
-	"slices"
-	"strings"
 
-	"weir/lab/internal/tally"
+	"weir/lab/internal/tlsclient"
 )
 
 // TLS has the settings of https:// URLs.
-type TLS struct {
-	Insecure    bool   // accept any certificate
-	CA          []byte // certificates to trust instead of the system's, in PEM; nil: the system's
-	ServerName  string // name to ask for and to verify; empty: the host of the URL
-	Resume      bool   // resume sessions; else every handshake is a full one
-	KeyExchange string // the only key exchange to offer, one of KeyExchanges; empty: Go's choice
-}
+type TLS = tlsclient.Settings
 
-// KeyExchanges are the key exchanges that can be chosen, with their identifiers.
-var KeyExchanges = map[string]tls.CurveID{
-	"X25519": tls.X25519, "X25519MLKEM768": tls.X25519MLKEM768, "P-256": tls.CurveP256, "P-384": tls.CurveP384, "P-521": tls.CurveP521,
-}
+// TLSReport is the part of a Report about TLS.
+type TLSReport = tlsclient.Report
 
-// alpnHTTP1 is the only application protocol that is offered.
+// alpnHTTP1 is the only application protocol that is offered, without Config.HTTP2.
 const alpnHTTP1 = "http/1.1"
-
-// check returns what is wrong with t, or "".
-func (t TLS) check(scheme string) string {
-	given := t.Insecure || t.CA != nil || t.ServerName != "" || t.Resume || t.KeyExchange != ""
-	switch {
-	case scheme != "https" && given:
-		return "the settings of TLS need an https:// URL: leave them out, or change the URL"
-	case t.Insecure && t.CA != nil:
-		return "--insecure accepts any certificate and --ca only trusted ones: give one of them"
-	case t.CA != nil && !x509.NewCertPool().AppendCertsFromPEM(t.CA):
-		return "the file of --ca has no certificate in PEM: give one that starts with -----BEGIN CERTIFICATE-----"
-	case t.KeyExchange != "" && KeyExchanges[t.KeyExchange] == 0:
-		return fmt.Sprintf("the key exchange %q is unknown: give one of %s", t.KeyExchange, keyExchangeNames())
-	}
-	return ""
-}
-
-func keyExchangeNames() string {
-	var names []string
-	for name := range KeyExchanges {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}
 
 // tlsConfig returns the settings of a client; nil if the URL is not https://.
 func (c Config) tlsConfig() *tls.Config {
@@ -60,87 +22,8 @@ func (c Config) tlsConfig() *tls.Config {
 	if err != nil || u.Scheme != "https" {
 		return nil
 	}
-	t := &tls.Config{ServerName: c.TLS.ServerName, NextProtos: []string{alpnHTTP1}, InsecureSkipVerify: c.TLS.Insecure} //nolint:gosec // on request
-	if t.ServerName == "" {
-		t.ServerName = u.Hostname()
+	if c.HTTP2 {
+		return c.TLS.Config(u.Hostname(), alpnHTTP2)
 	}
-	if c.TLS.CA != nil {
-		t.RootCAs = x509.NewCertPool()
-		t.RootCAs.AppendCertsFromPEM(c.TLS.CA)
-	}
-	if c.TLS.Resume {
-		t.ClientSessionCache = tls.NewLRUClientSessionCache(1) // all connections have one key
-	}
-	if c.TLS.KeyExchange != "" {
-		t.CurvePreferences = []tls.CurveID{KeyExchanges[c.TLS.KeyExchange]}
-	}
-	return t
-}
-
-// TLSReport is the part of a Report about TLS.
-type TLSReport struct {
-	Version     string `json:"version"`
-	Cipher      string `json:"cipher"`
-	KeyExchange string `json:"key_exchange,omitempty"` // empty: RSA
-	ALPN        string `json:"alpn"`                   // empty: the server chose none
-	ServerName  string `json:"server_name"`
-	Verified    bool   `json:"verified"` // the certificate was verified
-	Resume      bool   `json:"resume"`   // sessions are resumed
-	// successful handshakes of the whole run, without that of the first request
-	Handshakes int64 `json:"handshakes"`
-	Resumed    int64 `json:"resumed"` // of Handshakes: resumed a session
-	// from the open TCP connection to the end of the handshake, of connections opened in the window
-	// or before the first request
-	HandshakeUS tally.Times `json:"handshake_us"`
-}
-
-// newTLSReport describes the parameters of a connection.
-func newTLSReport(s tls.ConnectionState, c *tls.Config) *TLSReport {
-	r := &TLSReport{Version: tls.VersionName(s.Version), Cipher: tls.CipherSuiteName(s.CipherSuite), ALPN: s.NegotiatedProtocol,
-		ServerName: c.ServerName, Verified: !c.InsecureSkipVerify, Resume: c.ClientSessionCache != nil}
-	if s.CurveID != 0 {
-		r.KeyExchange = s.CurveID.String()
-		for name, id := range KeyExchanges {
-			if id == s.CurveID {
-				r.KeyExchange = name
-			}
-		}
-	}
-	return r
-}
-
-// handshakeError says why a handshake failed and what to do.
-func handshakeError(name string, err error) error {
-	var authority x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var notTLS tls.RecordHeaderError
-	why := ""
-	switch {
-	case errors.As(err, &authority):
-		why = "the server's certificate is not trusted: give the certificate that signed it by --ca FILE, or accept any by --insecure"
-	case errors.As(err, &host):
-		why = fmt.Sprintf("the server's certificate is not for %q: give a name that it has by --server-name, or accept any by --insecure", name)
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		why = "the server's certificate has expired or is not yet valid: renew it, or accept any by --insecure"
-	case errors.As(err, &notTLS):
-		why = "the server does not speak TLS on this port: correct the port, or write http://"
-	default:
-		return fmt.Errorf("TLS handshake failed: %w", err)
-	}
-	return fmt.Errorf("TLS handshake failed: %s (%w)", why, err)
-}
-
-// text describes the parameters in one line.
-func (r *TLSReport) text() string {
-	trust := "verified"
-	if !r.Verified {
-		trust = "not verified"
-	}
-	alpn := "no ALPN"
-	if r.ALPN != "" {
-		alpn = "ALPN " + r.ALPN
-	}
-	parts := []string{r.Version, r.Cipher, r.KeyExchange, alpn, fmt.Sprintf("certificate for %s %s", r.ServerName, trust)}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
+	return c.TLS.Config(u.Hostname(), alpnHTTP1)
 }

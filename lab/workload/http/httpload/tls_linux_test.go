@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 	"weir/lab/internal/oneloop"
+	"weir/lab/internal/tlsclient"
 
 	"golang.org/x/sys/unix"
 
@@ -152,7 +153,7 @@ func checkTLS(t *testing.T, c Config, r Report, version, keyExchange string) {
 
 func TestTheKeyExchangeCanBeChosen(t *testing.T) {
 	c := secureWeb(t, func(*tls.Config) {})
-	for name := range KeyExchanges {
+	for name := range tlsclient.KeyExchanges {
 		c.Requests, c.TLS.KeyExchange = 4, name
 		if r := mustRun(t, c); r.Messages != 4 || r.TLS.KeyExchange != name {
 			t.Errorf("%s: got %d answers by %s, want 4 by it", name, r.Messages, r.TLS.KeyExchange)
@@ -200,7 +201,7 @@ func TestAFailedHandshakeSaysWhatToDo(t *testing.T) {
 func TestAServerWithoutTLSIsNamed(t *testing.T) {
 	url := "https" + strings.TrimPrefix(web(t), "http")
 	_, err := Run(t.Context(), Config{URL: url, Connections: 1, Requests: 1}, load.Events{})
-	if err == nil || !strings.Contains(err.Error(), "does not speak TLS on this port: correct the port, or write http://") {
+	if err == nil || !strings.Contains(err.Error(), "does not speak TLS on this port: correct the port, or write a URL without TLS") {
 		t.Errorf("got error %v, want that the server does not speak TLS", err)
 	}
 }

@@ -44,8 +44,8 @@ type Config struct {
 	Operation string // one of Operations
 	Address   string // the stack's IP address
 	Port      int    // 0: the port of the operation's service
-	// clients of connect, connections of in, out, rr and idle, 1 to load.MaxConnections; ignored for
-	// ping
+	// clients of connect, connections of in, out, rr and idle, 1 to load.MaxConnections; ignored
+	// for ping
 	Connections int
 	Congestion  string // congestion control of the sockets here; empty: DefaultCongestion
 	Flows       int    // identifiers of ping; 0: 1

@@ -94,8 +94,8 @@ func (l *loop) Begun() {
 	}
 }
 
-// Offer runs the queued connections.
-func (l *loop) Offer(now int64) (more bool) {
+// Work runs the queued connections, and reports whether more are queued.
+func (l *loop) Work(int64) bool {
 	if l.From != 0 && l.windowStart.at == 0 {
 		l.windowStart = l.read()
 		l.WarmMessages += l.carried / bulkMessage
@@ -134,7 +134,7 @@ func (l *loop) Finish(int64) {
 	}
 }
 
-// Waiting implements oneloop.Loop.
+// Waiting reports whether operations are under way that will end.
 func (l *loop) Waiting(int64) bool { return l.From != 0 && l.busy > 0 }
 
 // read reads the counters of all connections. For connect each connection is read when it ends.

@@ -13,7 +13,7 @@ import (
 
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
-	"weir/lab/internal/tally"
+	"weir/lab/internal/schedule"
 	"weir/lab/load"
 	"weir/wire"
 )
@@ -29,7 +29,6 @@ type pinger struct {
 	socket *stampSocket
 
 	base        uint16    // identifier of flow 0
-	period      float64   // ns between pings
 	packet      []byte    // the next ping
 	magic       [8]byte   // start of the payload; identifies the pings of this run
 	nextPing    int64     // number of the next ping that becomes due
@@ -62,7 +61,7 @@ func newPinger(c Config, s *oneloop.State) (work, error) {
 		socket.close()
 		return nil, err
 	}
-	p := &pinger{Config: c, State: s, socket: socket, base: uint16(rand.Uint32()), period: 1e9 / c.Rate,
+	p := &pinger{Config: c, State: s, socket: socket, base: uint16(rand.Uint32()),
 		slots: make([]awaited, 1<<bits.Len(uint(many)+1024)), counts: newCounts()}
 	binary.NativeEndian.PutUint64(p.magic[:], rand.Uint64())
 	body := make([]byte, c.Size)
@@ -86,39 +85,26 @@ func (p *pinger) offer(ctx context.Context, ev load.Events) error {
 // Connect implements oneloop.Loop: there are no connections.
 func (p *pinger) Connect(int) {}
 
-// Due implements oneloop.Loop.
-func (p *pinger) Due() (at, then int64) {
-	if p.Start.Load() == 0 {
-		return tally.Unset, tally.Unset
+// Begun implements oneloop.Loop.
+func (p *pinger) Begun() {
+	pings := schedule.Schedule{Start: p.Start.Load(), Pattern: load.Staggered, N: p.Flows, Period: float64(p.Flows) * 1e9 / p.Rate}
+	if p.Together {
+		pings.Pattern = load.Together
 	}
-	return p.due(p.nextPing), p.due(p.nextPing + 1)
+	p.Order = pings.Order()
 }
 
-// Offer implements oneloop.Loop.
-func (p *pinger) Offer(now int64) (more bool) {
-	if !p.IsOver {
-		p.sendDue(now)
-	}
+// Work counts pings as lost. It reports whether there is more to do: never.
+func (p *pinger) Work(now int64) bool {
 	p.Check(now)
 	return false
 }
 
-// Finish sends every ping that was due in the window.
-func (p *pinger) Finish(end int64) { p.sendDue(end - 1) }
-
-// Waiting implements oneloop.Loop.
+// Waiting reports whether pings of the window are under way.
 func (p *pinger) Waiting(int64) bool { return p.windowPings > 0 }
 
 // Leave counts the pings that are under way as lost, if the run was stopped.
 func (p *pinger) Leave() { p.lost += int64(p.windowPings) }
-
-// due returns the time at which ping k is due.
-func (p *pinger) due(k int64) int64 {
-	if p.Together {
-		k -= k % int64(p.Flows)
-	}
-	return p.Start.Load() + int64(float64(k)*p.period)
-}
 
 // Check counts pings without a reply in time as lost.
 func (p *pinger) Check(now int64) (next int64) {
@@ -154,24 +140,17 @@ func (p *pinger) countLost(a *awaited) {
 	}
 }
 
-// sendDue sends the pings that are due by now.
-func (p *pinger) sendDue(now int64) {
-	for ; p.due(p.nextPing) <= now; p.nextPing++ {
-		if p.nextPing-p.oldest == int64(len(p.slots)) {
-			if a := p.slot(p.oldest); a.waiting {
-				p.countLost(a)
-			}
-			p.oldest++
+// Send sends the next ping, of the given flow.
+func (p *pinger) Send(_ int, at, _ int64) {
+	k := p.nextPing
+	if p.nextPing++; k-p.oldest == int64(len(p.slots)) {
+		if a := p.slot(p.oldest); a.waiting {
+			p.countLost(a)
 		}
-		p.send(p.nextPing)
+		p.oldest++
 	}
-}
-
-// send sends ping k.
-func (p *pinger) send(k int64) {
 	a := p.slot(k)
-	*a = awaited{number: k, dueAt: p.due(k), waiting: true}
-	a.inWindow = p.Window.Holds(a.dueAt)
+	*a = awaited{number: k, dueAt: at, waiting: true, inWindow: p.Window.Holds(at)}
 	binary.BigEndian.PutUint16(p.packet[4:], p.base+uint16(k%int64(p.Flows)))
 	binary.BigEndian.PutUint16(p.packet[6:], uint16(k/int64(p.Flows)))
 	binary.BigEndian.PutUint64(p.packet[wire.ICMPHeader+len(p.magic):], uint64(k))
@@ -183,11 +162,11 @@ func (p *pinger) send(k int64) {
 		p.windowPings++
 	}
 	a.writtenAt = realtime()
-	_, errno := raw.Write(int32(p.socket.fd), p.packet)
+	_, errno := raw.Send(int32(p.socket.fd), p.packet)
 	if unreachable(errno) { // an ICMP error for an earlier ping
 		p.Failures.Add(kindUnreachable, 1, "ping: %v", errno)
 		a.writtenAt = realtime()
-		_, errno = raw.Write(int32(p.socket.fd), p.packet)
+		_, errno = raw.Send(int32(p.socket.fd), p.packet)
 	}
 	switch {
 	case errno == 0:

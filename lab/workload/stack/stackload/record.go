@@ -20,10 +20,11 @@ const bulkMessage = 64 << 10
 
 // counts holds the figures of an operation beside oneloop.Counts.
 type counts struct {
-	connects        tally.Distribution
-	opened          int64
-	span            int64 // ns between the two readings of bulk data
-	confirmed       int64 // connections of in whose end of stream confirmed that all data has arrived
+	connects tally.Distribution
+	opened   int64
+	span     int64 // ns between the two readings of bulk data
+	// connections of in whose end of stream confirmed that all data has arrived
+	confirmed       int64
 	lost, unstamped int64 // pings
 	childrenCPU     int64 // ns; CPU of the system's pings over their whole life
 	segments        segments

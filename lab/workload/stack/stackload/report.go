@@ -5,11 +5,11 @@ import (
 	"weir/lab/load"
 )
 
-// Report is the outcome of a run. Its messages are successful operations, 65,536 bytes of bulk data,
-// or idle connections that were held to the end. Bytes are payload in the operation's direction, for
-// rr and ping in both; for in acknowledged bytes. Latency is of an operation: connect from the
-// socket to the end of stream, rr and ping both ways; bulk data has none. Only pings have lateness;
-// for other operations all messages are offered.
+// Report is the outcome of a run. Its messages are successful operations, 65,536 bytes of bulk
+// data, or idle connections that were held to the end. Bytes are payload in the operation's
+// direction, for rr and ping in both; for in acknowledged bytes. Latency is of an operation:
+// connect from the socket to the end of stream, rr and ping both ways; bulk data has none. Only
+// pings have lateness; for other operations all messages are offered.
 type Report struct {
 	Operation   string  `json:"operation"`
 	Address     string  `json:"address"` // of the stack, with the port of its service
@@ -44,6 +44,7 @@ type Report struct {
 	Retransmitted int64 `json:"retransmitted"` // of SegmentsOut
 
 	// conditions that probably distort the figures, one sentence each
-	Notes         []string `json:"notes,omitempty"`
-	ChildrenCPUNS int64    `json:"children_cpu_ns,omitzero"` // of the system's pings in the whole run
+	Notes []string `json:"notes,omitempty"`
+	// of the system's pings in the whole run
+	ChildrenCPUNS int64 `json:"children_cpu_ns,omitzero"`
 }

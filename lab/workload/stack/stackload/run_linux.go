@@ -2,10 +2,8 @@ package stackload
 
 import (
 	"context"
-	"errors"
 
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
 
@@ -19,26 +17,21 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 		return Report{}, err
 	}
 	c = c.withDefaults()
-	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(max(c.Connections, 2*c.Processes))); err != nil {
-		return Report{}, err
-	}
 	if c.Operation != Ping {
 		if err := checkCongestion(c.Congestion); err != nil {
 			return Report{}, err
 		}
 	}
-	s, err := oneloop.NewState(ev.Commands != nil)
+	s, err := oneloop.NewState(oneloop.Setup{Steered: ev.Commands != nil, CPUs: c.CPUs, Files: max(c.Connections, 2*c.Processes), Histograms: c.Histograms})
 	if err != nil {
 		return Report{}, err
 	}
-	defer s.Poll.Close()
-	s.Histograms = c.Histograms
+	defer s.End()
 	w, err := newWork(ctx, c, s)
 	if err != nil {
 		return Report{}, err
 	}
 	defer w.close()
-	defer raw.QuietRuntime()()
 	err = w.offer(ctx, ev)
 	return makeReport(c, s, w.found()), err
 }

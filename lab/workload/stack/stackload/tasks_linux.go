@@ -63,7 +63,7 @@ func (t *connects) turn(i int, events uint32) {
 func (t *connects) send(i int) bool {
 	c := &t.conns[i]
 	for c.written < connectBytes {
-		n, errno := raw.Write(c.fd, block[:connectBytes-c.written])
+		n, errno := raw.Send(c.fd, block[:connectBytes-c.written])
 		switch {
 		case errno == syscall.EAGAIN:
 			return true
@@ -107,7 +107,7 @@ func (t *inward) turn(i int, events uint32) {
 		if t.windowOver(t.Clock.Now()) {
 			return
 		}
-		n, errno := raw.Write(c.fd, block)
+		n, errno := raw.Send(c.fd, block)
 		switch {
 		case errno == syscall.EAGAIN:
 			return
@@ -128,7 +128,7 @@ func (t *inward) turn(i int, events uint32) {
 // closed.
 func (t *inward) spoke(i int) bool {
 	var one [1]byte
-	switch n, errno := raw.Read(t.conns[i].fd, one[:]); {
+	switch n, errno := raw.Receive(t.conns[i].fd, one[:]); {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return false
 	case errno != 0:
@@ -244,7 +244,7 @@ func (l *loop) ask(i int, now int64) {
 	c.value++
 	c.startedAt, c.asked = now, true
 	one := [1]byte{c.value}
-	if _, errno := raw.Write(c.fd, one[:]); errno != 0 {
+	if _, errno := raw.Send(c.fd, one[:]); errno != 0 {
 		l.connectionError(i, errno)
 	}
 }
@@ -253,7 +253,7 @@ func (l *loop) ask(i int, now int64) {
 func (l *loop) echoReceived(i int) bool {
 	c := &l.conns[i]
 	var in [2]byte
-	n, errno := raw.Read(c.fd, in[:])
+	n, errno := raw.Receive(c.fd, in[:])
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 	case errno != 0:
@@ -272,7 +272,7 @@ func (l *loop) echoReceived(i int) bool {
 // peerClosed reports whether the stack has closed connection i, which is shut down here.
 func (l *loop) peerClosed(i int) bool {
 	var one [1]byte
-	switch n, errno := raw.Read(l.conns[i].fd, one[:]); {
+	switch n, errno := raw.Receive(l.conns[i].fd, one[:]); {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 	case errno != 0:
 		l.connectionError(i, errno)

@@ -65,6 +65,10 @@ func (b *bits) Then() int64 {
 	return b.queue[(b.head+1)%len(b.queue)].at
 }
 
+// Advance does nothing: take does, since the next time depends on when it is called.
+func (b *bits) Advance() {}
+
+// take goes on to the next connection, at time now, and returns how many more bytes this one owes.
 func (b *bits) take(now int64) int {
 	t := &b.queue[b.head]
 	if !b.group || b.head == 0 {

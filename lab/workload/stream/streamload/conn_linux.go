@@ -50,7 +50,7 @@ func (l *loop) Handle(i int, events uint32) {
 			l.Alive.Add(1)
 		}
 	}
-	if c.blocked && events&unix.EPOLLOUT != 0 && !l.settled {
+	if c.blocked && events&unix.EPOLLOUT != 0 && !l.owedCounted {
 		l.flush(i, l.Clock.Now())
 	}
 	if events&^unix.EPOLLOUT != 0 && !c.lost {

@@ -16,7 +16,6 @@ const (
 	// messages a second; from this rate on one wake-up sends several
 	busyRate     = 20_000
 	busyMinSleep = int64(200_000) // ns between wake-ups from that rate on
-	maxDispatch  = 64             // messages sent before echoes are read again
 	// ns; a window waits for the schedule's next period if that starts within this time
 	alignLimit = 100e6
 )
@@ -29,16 +28,13 @@ type loop struct {
 	ctx      context.Context // of the short connections, in addition
 	payload  *payload
 	schedule schedule.Schedule // of messages; with bits only its start and pattern are used
-	order    sendOrder         // nil before the load begins
+	bits     *bits             // the order of a load in bits; nil: messages
 	conns    []conn            // those that send, then the idle ones
 	buffer   []byte
 	churn    *churn // nil: none
 
-	minSleep     int64 // ns; the minimum time between two wake-ups
-	lastOffer    int64 // ns; the last time at which due messages were sent
 	blockedConns int   // connections that wait to become writable
-	settled      bool  // what is not sent is owed
-	sendUntil    int64 // ns; when the backlog is given up after the window
+	owedCounted  bool  // what is not sent is counted as owed
 	drainUntil   int64 // ns; limit on waiting for echoes
 	counts
 }
@@ -59,7 +55,7 @@ func newLoop(ctx context.Context, c Config, s *oneloop.State) *loop {
 		l.payload = newRepeated(bitsText)
 	}
 	if c.Rate*float64(c.Connections) >= busyRate {
-		l.minSleep = busyMinSleep
+		s.MinSleep = busyMinSleep
 	}
 	for i := range l.conns {
 		l.conns[i].fd = -1
@@ -80,14 +76,21 @@ func (l *loop) close() {
 func (l *loop) Begun() {
 	start := l.Start.Load()
 	l.schedule = schedule.Schedule{Start: start, Pattern: l.pattern(), N: l.Connections, Period: l.period(), Seed: l.Seed}
-	l.order = l.newOrder()
+	switch {
+	case l.Connections == 0:
+	case l.Bits > 0:
+		l.bits = newBits(start, l.Connections, l.Bits, l.schedule.Pattern)
+		l.Order = l.bits
+	default:
+		l.Order = l.schedule.Order()
+	}
 	for i := range l.Connections {
 		if l.Bits == 0 {
 			l.conns[i].next = l.schedule.First(i)
 			l.conns[i].awaited = l.conns[i].next
 		}
 	}
-	if p := l.schedule.Period; p > 0 && p <= alignLimit && l.schedule.Pattern != load.Poisson {
+	if p := l.schedule.Period; l.Connections > 0 && p > 0 && p <= alignLimit && l.schedule.Pattern != load.Poisson {
 		l.Align = l.schedule.Round // so that a window of whole periods contains whole bursts
 	}
 	if l.Churn > 0 {
@@ -97,77 +100,33 @@ func (l *loop) Begun() {
 	}
 }
 
-func (l *loop) newOrder() sendOrder {
-	switch {
-	case l.Connections == 0:
-		return emptyOrder{}
-	case l.Bits > 0:
-		return newBits(l.schedule.Start, l.Connections, l.Bits, l.schedule.Pattern)
-	}
-	return messageOrder{l.schedule.Order(), l.Size}
-}
-
-// Due implements oneloop.Loop.
-func (l *loop) Due() (at, then int64) {
-	if l.order == nil {
-		return tally.Unset, tally.Unset
-	}
-	at, _ = l.order.Peek()
-	if l.minSleep > 0 {
-		at = max(at, l.lastOffer+l.minSleep)
-		return at, at + l.minSleep
-	}
-	return at, l.order.Then()
-}
-
-// Offer sends the messages that are due at now or become due meanwhile, at most maxDispatch and none
-// after the window.
-func (l *loop) Offer(now int64) (more bool) {
-	l.lastOffer = now
-	end := l.Window.To.Load()
-	for range maxDispatch {
-		at, i := l.order.Peek()
-		if at > now || at >= end {
-			return false
-		}
-		l.addDue(i, at, now)
-		now = l.Clock.Now()
-	}
-	return true
-}
-
-// Finish sends what was due in the window, until the grace time is over.
+// Finish stops the short connections.
 func (l *loop) Finish(end int64) {
-	l.sendUntil = end + l.grace()
-	for at, i := l.order.Peek(); at < end; at, i = l.order.Peek() {
-		if now := l.Clock.Now(); now <= l.sendUntil && !l.Stop.Load() {
-			l.addDue(i, at, now)
-		} else if bytes := l.order.take(end); l.Window.Holds(at) {
-			l.Offered++
-			l.owed += int64(bytes / l.Size)
-		}
-	}
 	l.burst.end(l.spread)
 	if l.churn != nil {
 		l.churn.cancel()
 	}
 }
 
-// Waiting waits for full connections until the grace time is over, then for echoes.
+// Waiting reports whether full connections are awaited until the grace time is over, and then
+// whether echoes are.
 func (l *loop) Waiting(now int64) bool {
-	if l.blockedConns > 0 && now < l.sendUntil {
+	if l.blockedConns > 0 && !l.givenUp(now) {
 		return true
 	}
-	l.settle(now)
+	l.countOwed(now)
 	return l.Echo && now < l.drainUntil && !l.complete()
 }
 
-// settle counts what is not sent. Nothing is sent from then on.
-func (l *loop) settle(now int64) {
-	if l.settled {
+// givenUp reports whether it is too late to send what was due in the window.
+func (l *loop) givenUp(now int64) bool { return now > l.Window.To.Load()+l.grace() || l.Stop.Load() }
+
+// countOwed counts what is not sent, once. Nothing is sent from then on.
+func (l *loop) countOwed(now int64) {
+	if l.owedCounted {
 		return
 	}
-	l.settled, l.drainUntil = true, now+drainTime
+	l.owedCounted, l.drainUntil = true, now+drainTime
 	for i := range l.conns {
 		l.owed += l.owedMessages(i)
 	}
@@ -175,7 +134,7 @@ func (l *loop) settle(now int64) {
 
 // Leave completes the counts.
 func (l *loop) Leave() {
-	l.settle(l.Clock.Now())
+	l.countOwed(l.Clock.Now())
 	if l.Echo && !l.Stop.Load() {
 		l.countMissing()
 	}

@@ -9,8 +9,9 @@ import (
 )
 
 // Report is the outcome of a run. Its messages are those that were sent completely in time: see the
-// package's documentation. Short connections are not included in its counts, except in WarmMessages.
-// Answered are the echoes of the window's messages; with bits, AchievedRatio is by bytes.
+// package's documentation. Short connections are not included in its counts, except in
+// WarmMessages. Answered are the echoes of the window's messages; with bits, AchievedRatio is by
+// bytes.
 type Report struct {
 	Target      string `json:"target"`
 	Connections int    `json:"connections"`

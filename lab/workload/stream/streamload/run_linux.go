@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"weir/lab/internal/oneloop"
-	"weir/lab/internal/raw"
 	"weir/lab/load"
 )
 
@@ -22,20 +21,15 @@ func Run(ctx context.Context, c Config, ev load.Events) (Report, error) {
 	if err := c.Check(ev.Commands != nil); err != nil {
 		return Report{}, err
 	}
-	if err := errors.Join(raw.BindCPUs(c.CPUs), raw.RaiseFileLimit(c.Connections+c.Idle)); err != nil {
-		return Report{}, err
-	}
 	server, err := oneloop.FindServer(ctx, c.Target, c.Connections+c.Idle == 0)
 	if err != nil {
 		return Report{}, err
 	}
-	defer raw.QuietRuntime()()
-	s, err := oneloop.NewState(ev.Commands != nil)
+	s, err := oneloop.NewState(oneloop.Setup{Steered: ev.Commands != nil, CPUs: c.CPUs, Files: c.Connections + c.Idle, Histograms: c.Histograms})
 	if err != nil {
 		return Report{}, err
 	}
-	defer s.Poll.Close()
-	s.Histograms = c.Histograms
+	defer s.End()
 	s.Server = server
 	l := newLoop(ctx, c, s)
 	defer l.close()

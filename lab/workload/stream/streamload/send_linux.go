@@ -7,15 +7,21 @@ import (
 	"weir/lab/load"
 )
 
-// addDue adds to connection i the bytes that are due at the given time, and sends them if the
+// Send adds to connection i the bytes that are due at the given time, and sends them if the
 // connection is writable.
-func (l *loop) addDue(i int, at, now int64) {
-	bytes := l.order.take(now)
+func (l *loop) Send(i int, at, now int64) {
+	if l.IsOver {
+		now = l.Clock.Now()
+	}
+	bytes := l.Size
+	if l.bits != nil {
+		bytes = l.bits.take(min(now, l.Window.To.Load()))
+	}
 	c, in := &l.conns[i], l.Window.Holds(at)
 	if in {
 		l.Offered++
 	}
-	if c.lost {
+	if c.lost || l.IsOver && l.givenUp(now) {
 		if in {
 			l.owed += int64(bytes / l.Size)
 		}

@@ -16,11 +16,11 @@ func TestBitsCountMessagesRegardlessOfWrites(t *testing.T) {
 		{8, []int64{15, 31, 46, 62}},
 		{1000, []int64{0, 0, 0, 0, 0, 0, 0, 1, 1}},
 	} {
-		s, err := oneloop.NewState(true)
+		s, err := oneloop.NewState(oneloop.Setup{Steered: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Poll.Close()
+		defer s.End()
 		l := newLoop(t.Context(), Config{Size: test.size, Bits: 1e6, Connections: 1}, s)
 		for i, want := range test.want {
 			if l.countSent(0, 125, 1); l.Done.Load() != want {

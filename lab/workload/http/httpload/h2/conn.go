@@ -3,6 +3,7 @@ package h2
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -19,6 +20,7 @@ const (
 	maxOut        = 8 << 20   // output that the server does not read
 	maxInterim    = 32        // 1xx responses before the final one
 	maxStreamID   = 1<<31 - 1 // the last number of a stream
+	maxWindow     = 1<<31 - 1 // of the server
 	defaultWindow = 65_535    // of the server, before its SETTINGS (RFC 9113, section 6.5.2)
 	noLimit       = 1<<32 - 1 // streams of a server that gives no limit
 	tableSize     = 4096      // of the HPACK decoder
@@ -154,7 +156,8 @@ func (c *Conn) writeHead(id uint32, list []hpack.HeaderField, ends bool) {
 	}
 }
 
-// pump writes pieces of bodies, in turn, as far as the windows allow and the output is not too long.
+// pump writes pieces of bodies, in turn, as far as the windows allow and the output is not too
+// long.
 func (c *Conn) pump() {
 	for progress := true; progress && len(c.pending) > 0; {
 		progress = false
@@ -213,6 +216,7 @@ func (c *Conn) CloseAll() (handles []int) {
 	for _, s := range c.streams {
 		handles = append(handles, s.handle)
 	}
+	slices.Sort(handles)
 	clear(c.streams)
 	c.pending, c.goAway = nil, true
 	return handles

@@ -5,8 +5,8 @@
 // no connection, no clock and no goroutine. The caller may split the stream of bytes anywhere.
 //
 // The receive windows are kept open, so that the server never waits for the client. Bodies of
-// requests obey the server's windows. SETTINGS and PING are answered. Malformed frames and responses
-// are errors, also those that browsers tolerate.
+// requests obey the server's windows. SETTINGS and PING are answered. Malformed frames and
+// responses are errors, also those that browsers tolerate.
 //
 // # Limitations
 //

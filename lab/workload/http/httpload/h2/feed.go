@@ -1,8 +1,10 @@
 package h2
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/net/http2"
 )
@@ -19,14 +21,14 @@ func (c *Conn) Feed(in []byte) error {
 	}
 	for len(in) >= frameHead {
 		size := int(in[0])<<16 | int(in[1])<<8 | int(in[2])
-		if size > maxFrame {
+		switch {
+		case !c.ready && http2.FrameType(in[3]) != http2.FrameSettings:
+			return ErrPreface
+		case size > maxFrame:
 			return ErrFrameSize
 		}
 		if len(in) < frameHead+size {
 			break
-		}
-		if !c.ready && http2.FrameType(in[3]) != http2.FrameSettings {
-			return ErrPreface
 		}
 		c.frame.Reset(in[:frameHead+size])
 		if err := c.readFrame(); err != nil {
@@ -117,6 +119,7 @@ func (c *Conn) goneAway(f *http2.GoAwayFrame) {
 			later = append(later, s)
 		}
 	}
+	slices.SortFunc(later, func(a, b *stream) int { return cmp.Compare(a.id, b.id) })
 	for _, s := range later {
 		c.failed(s, &StreamError{Kind: GoAway, Code: f.ErrCode})
 	}
@@ -148,7 +151,7 @@ func (c *Conn) setting(s http2.Setting) error {
 		change := int64(s.Val) - c.initialWindow
 		c.initialWindow += change
 		for _, open := range c.streams {
-			if open.window += change; open.window > maxStreamID {
+			if open.window += change; open.window > maxWindow {
 				return ErrWindow
 			}
 		}
@@ -172,7 +175,7 @@ func (c *Conn) windowUpdate(f *http2.WindowUpdateFrame) error {
 		}
 		window = &s.window
 	}
-	if *window += int64(f.Increment); *window > maxStreamID { // the largest window is the same number
+	if *window += int64(f.Increment); *window > maxWindow {
 		return ErrWindow
 	}
 	c.pump()

@@ -1,4 +1,4 @@
-package httpload
+package tlsclient
 
 import (
 	"context"
@@ -13,64 +13,68 @@ import (
 	"weir/lab/internal/raw"
 )
 
-// maxUnsent is the largest number of encrypted bytes that wait for room in a socket. A request is
-// smaller, but a server could cause any number of key updates.
-const maxUnsent = MaxBody + 4<<20
+// maxUnsent is the largest number of encrypted bytes that wait for room in a socket. Requests and
+// messages are smaller, but a server could cause any number of key updates.
+const maxUnsent = 20 << 20
 
-// tlsConn runs crypto/tls on a non-blocking socket of the loop. It belongs to the loop's thread.
+// Conn runs crypto/tls on a non-blocking socket of the loop. It belongs to the loop's thread.
 //
 // The handshake is straight-line code that blocks in Read, so it runs as a coroutine, which ends
-// with it. After the handshake Read returns errWouldBlock when the socket is empty. crypto/tls
+// with it. After the handshake Read returns ErrWouldBlock when the socket is empty. crypto/tls
 // keeps the part of a record that it has received if an error is temporary, and continues with the
 // next call. Errors of Write are final for it, so Write stores the bytes that the socket does not
-// take, and flush sends them later.
-type tlsConn struct {
+// take, and Flush sends them later.
+type Conn struct {
 	*tls.Conn
+	Err     error  // of the handshake
+	Unsent  []byte // encrypted bytes that the socket did not take
+	Drained bool   // the socket has no more to read; set to false by the loop at its next event
+	Hangup  bool   // set by the loop: the server will send nothing more, and is read to its end
+	Ended   bool   // the TCP connection has ended
+
 	fd       int32
-	unsent   []byte // encrypted bytes that the socket did not take
-	drained  bool   // the socket has no more to read before its next event
-	hangup   bool   // the server will send nothing more: read until the end
-	ended    bool   // the TCP connection has ended
-	finished bool   // the handshake is over
-	err      error  // of the handshake
+	finished bool // the handshake is over
 	yield    func(struct{}) bool
 	resume   func() (struct{}, bool) // continues the handshake
 	stop     func()                  // ends the handshake
 }
 
-// newTLSConn prepares the handshake of a client. It starts with the first call of step.
-func newTLSConn(fd int32, config *tls.Config) *tlsConn {
-	t := &tlsConn{fd: fd}
+// New prepares the handshake of a client. It starts with the first call of Step.
+func New(fd int32, config *tls.Config) *Conn {
+	t := &Conn{fd: fd}
 	t.Conn = tls.Client(socket{t}, config)
 	t.resume, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
-		t.err = t.HandshakeContext(context.Background())
+		t.Err = t.HandshakeContext(context.Background())
 		t.finished = true
 	})
 	return t
 }
 
-// step continues the handshake and reports whether it is over, with success unless err is set.
-func (t *tlsConn) step() bool {
+// Step continues the handshake and reports whether it is over, with success unless Err is set.
+func (t *Conn) Step() bool {
 	t.resume()
 	return t.finished
 }
 
-// shut ends an unfinished handshake, and tells the server that nothing more will be sent.
-func (t *tlsConn) shut() {
+// Stop ends an unfinished handshake. It must be called from the loop's thread.
+func (t *Conn) Stop() { t.stop() }
+
+// Shut ends an unfinished handshake, and tells the server that nothing more will be sent.
+func (t *Conn) Shut() {
 	t.stop()
-	if t.err == nil && !t.ended && !t.hangup {
+	if t.Err == nil && !t.Ended && !t.Hangup {
 		t.CloseWrite() //nolint:errcheck // the connection is closed next
 	}
 }
 
-// flush sends what the socket did not take before.
-func (t *tlsConn) flush() error {
-	for len(t.unsent) > 0 {
-		n, errno := raw.Send(t.fd, t.unsent)
+// Flush sends what the socket did not take before.
+func (t *Conn) Flush() error {
+	for len(t.Unsent) > 0 {
+		n, errno := raw.Send(t.fd, t.Unsent)
 		switch errno {
 		case 0:
-			t.unsent = t.unsent[:copy(t.unsent, t.unsent[n:])]
+			t.Unsent = t.Unsent[:copy(t.Unsent, t.Unsent[n:])]
 		case syscall.EINTR:
 		case syscall.EAGAIN:
 			return nil
@@ -81,14 +85,14 @@ func (t *tlsConn) flush() error {
 	return nil
 }
 
-// socket is the connection under a tlsConn.
-type socket struct{ *tlsConn }
+// socket is the connection under a Conn.
+type socket struct{ *Conn }
 
 func (s socket) Read(p []byte) (int, error) {
 	for {
-		if s.drained {
+		if s.Drained {
 			if s.finished {
-				return 0, errWouldBlock
+				return 0, ErrWouldBlock
 			}
 			if !s.yield(struct{}{}) {
 				return 0, net.ErrClosed
@@ -99,26 +103,26 @@ func (s socket) Read(p []byte) (int, error) {
 		switch {
 		case errno == syscall.EINTR:
 		case errno == syscall.EAGAIN:
-			s.drained = true
+			s.Drained = true
 		case errno != 0:
-			s.ended = true
+			s.Ended = true
 			return 0, os.NewSyscallError("recv", errno)
 		case n == 0:
-			s.ended = true
+			s.Ended = true
 			return 0, io.EOF
 		default:
-			s.drained = n < len(p) && !s.hangup
+			s.Drained = n < len(p) && !s.Hangup
 			return n, nil
 		}
 	}
 }
 
 func (s socket) Write(p []byte) (int, error) {
-	if len(s.unsent)+len(p) > maxUnsent {
+	if len(s.Unsent)+len(p) > maxUnsent {
 		return 0, os.NewSyscallError("send", syscall.ENOBUFS)
 	}
-	s.unsent = append(s.unsent, p...)
-	if err := s.flush(); err != nil {
+	s.Unsent = append(s.Unsent, p...)
+	if err := s.Flush(); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -132,8 +136,8 @@ func (s socket) SetDeadline(time.Time) error      { return nil }
 func (s socket) SetReadDeadline(time.Time) error  { return nil }
 func (s socket) SetWriteDeadline(time.Time) error { return nil }
 
-// errWouldBlock is temporary for crypto/tls, which continues when Read is called again.
-var errWouldBlock net.Error = wouldBlock{}
+// ErrWouldBlock is temporary for crypto/tls, which continues when Read is called again.
+var ErrWouldBlock net.Error = wouldBlock{}
 
 type wouldBlock struct{}
 

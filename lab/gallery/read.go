@@ -1,0 +1,76 @@
+package gallery
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"weir/lab/result"
+)
+
+const (
+	// MaxRuns limits the runs of a gallery.
+	MaxRuns = 200
+	// maxFileBytes limits the size of a results.json.
+	maxFileBytes = 1 << 30
+)
+
+// A Run is one run with the name of its folder.
+type Run struct {
+	Dir     string // as it was given, with forward slashes
+	Results *result.Results
+}
+
+// Read reads the runs in dirs. A folder without results stands for the runs in the folders below
+// it. Each run that cannot be read gives one error, and the others are returned.
+func Read(dirs []string) (runs []Run, problems []error) {
+	var all []string
+	for _, dir := range dirs {
+		all = append(all, runsIn(filepath.Clean(dir))...)
+	}
+	for i, dir := range all {
+		if slices.Contains(all[:i], dir) {
+			continue
+		}
+		if len(runs) == MaxRuns {
+			problems = append(problems, fmt.Errorf("%s and what follows is left out: a gallery has at most %d runs", dir, MaxRuns))
+			break
+		}
+		r, err := readRun(dir)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		runs = append(runs, Run{filepath.ToSlash(dir), r})
+	}
+	return runs, problems
+}
+
+// runsIn returns a run's folder, or the folders of runs below a folder that is none.
+func runsIn(dir string) (runs []string) {
+	if _, err := os.Stat(filepath.Join(dir, result.File)); err == nil {
+		return []string{dir}
+	}
+	// an error of Glob is a malformed pattern: a folder with such a name has no runs below it
+	files, _ := filepath.Glob(filepath.Join(dir, "*", result.File))
+	for _, f := range files {
+		runs = append(runs, filepath.Dir(f))
+	}
+	if len(runs) == 0 {
+		return []string{dir} // reading it says what is missing
+	}
+	return runs
+}
+
+func readRun(dir string) (*result.Results, error) {
+	if info, err := os.Stat(filepath.Join(dir, result.File)); err == nil && info.Size() > maxFileBytes {
+		return nil, fmt.Errorf("%s is larger than %d MB: leave it out", filepath.Join(dir, result.File), maxFileBytes>>20)
+	}
+	r, err := result.Read(dir)
+	if err == nil && len(r.Trials) == 0 {
+		err = errors.New(dir + " has no trial: leave it out, or finish it with weir lab run --resume " + dir)
+	}
+	return r, err
+}

@@ -1,0 +1,11 @@
+package page
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"weir/internal/chromium"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(chromium.Main(m)) }
