@@ -48,6 +48,7 @@ type labCmd struct {
 	Gate        gateCmd        `cmd:"" help:"Decide whether a version of a server is worse than another one; for continuous integration."`
 	Profile     profileCmd     `cmd:"" help:"Explain by call stacks why one subject costs more CPU than another one; example: weir lab profile go-goroutine go-loop"`
 	Gallery     galleryCmd     `cmd:"" help:"Collect finished runs on one offline page; example: weir lab gallery runs"`
+	Agent       agentCmd       `cmd:"" help:"Offer a part of a load from this machine; example: weir lab agent --nats tls://192.0.2.1:4222 --fingerprint sha256:... --token-file token"`
 	Report      reportCmd      `cmd:"" help:"Write the report of a run again."`
 	Portability portabilityCmd `cmd:"" help:"Build and test the C subjects with every compiler and machine at hand."`
 }

@@ -53,6 +53,8 @@ var importRules = []rule{
 		why: "a client's state is a function of its input: its callers have the connections and clocks"},
 	{from: []string{"..."}, except: []string{"cmd/weir", "subjects/..."}, to: []string{"flag", "github.com/alecthomas/kong", "github.com/jotaen/kong-completion"},
 		why: commandOnly},
+	{from: []string{"..."}, except: []string{"lab/agent"}, to: []string{"github.com/nats-io/..."},
+		why: "only loads from several machines need a message server: it is large"},
 }
 
 // matches reports whether name equals the pattern, or is below it if the pattern ends in "/...".
@@ -130,6 +132,8 @@ func TestImportRulesCatchABadExample(t *testing.T) {
 		{"lab/load/load.go", "flag", true},
 		{"lab/load/load.go", "github.com/alecthomas/kong", true},
 		{"lab/stat/ratio.go", "os", true},
+		{"lab/agent/server.go", "github.com/nats-io/nats-server/v2/server", false},
+		{"lab/run.go", "github.com/nats-io/nats-server/v2/server", true},
 	} {
 		s := parse(t, c.file, "package p\nimport _ "+strconv.Quote(c.imported)+"\n")
 		if faults := importFaults(importRules, []*source{s}); (len(faults) > 0) != c.bad {

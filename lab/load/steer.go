@@ -74,7 +74,7 @@ func Conduct[C, R any](ctx context.Context, in io.Reader, out io.Writer, c C, ru
 func readCommands(ctx context.Context, in io.Reader, commands chan<- Command) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		cmd, err := parseCommand(lines.Text())
+		cmd, err := ParseCommand(lines.Text())
 		if err != nil {
 			return err
 		}
@@ -87,8 +87,8 @@ func readCommands(ctx context.Context, in io.Reader, commands chan<- Command) er
 	return lines.Err()
 }
 
-// parseCommand parses one line of commands.
-func parseCommand(line string) (Command, error) {
+// ParseCommand parses one line of commands, as Conduct reads it. Its errors are ErrUsage.
+func ParseCommand(line string) (Command, error) {
 	word, argument, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch {
 	case word == "stop" && argument == "":

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"weir/lab/load"
+)
+
+// part is one agent's part of a session.
+type part struct {
+	agent Agent
+	clock Clock // before the window
+
+	seq    int64            // of the last event
+	at     map[string]int64 // times of events, on the coordinator's clock; of progress the last
+	fresh  bool             // progress since the last that was passed on
+	sent   int64
+	report json.RawMessage
+}
+
+func newPart(a Agent) *part { return &part{agent: a, at: map[string]int64{}} }
+
+// take records an event of the part. It returns an error if the event cannot follow those before.
+func (p *part) take(m eventMessage) error {
+	name := m.Event.Event
+	switch place := slices.Index(eventOrder, name); {
+	case m.Seq != p.seq+1:
+		return fmt.Errorf("agent: an event of %q was lost: got number %d, want %d", p.agent.Name, m.Seq, p.seq+1)
+	case name == eventExit && p.report == nil:
+		return fmt.Errorf("agent: the load of %q ended early: %s", p.agent.Name, m.Error)
+	case name != "progress" && p.at[name] != 0, slices.ContainsFunc(eventOrder[place+1:], func(later string) bool { return p.at[later] != 0 }):
+		return fmt.Errorf("agent: %q sent the event %s out of order", p.agent.Name, name)
+	}
+	p.seq = m.Seq
+	p.at[name] = max(1, m.Event.AtNS-int64(p.clock.Offset))
+	switch name {
+	case "progress":
+		p.sent, p.fresh = m.Event.Sent, true
+	case "report":
+		p.report = m.Event.Report
+	}
+	return nil
+}
+
+// joined returns the event of all parts, once each part has had it. The first to start a window and
+// the last to end anything count.
+func joined(parts []*part, name string) (e Event, all bool) {
+	e = Event{Event: name}
+	for i, p := range parts {
+		at, had := p.at[name]
+		if !had || name == "progress" && !p.fresh {
+			return e, false
+		}
+		e.Sent += p.sent
+		if i == 0 || (name == "measuring") == (at < e.AtNS) {
+			e.AtNS = at
+		}
+	}
+	if name != "progress" {
+		e.Sent = 0
+		return e, true
+	}
+	e.AtNS = 0
+	for _, p := range parts {
+		p.fresh = false
+	}
+	return e, true
+}
+
+// merged returns the report of all parts, with times of the coordinator's clock.
+func merged(parts []*part) (json.RawMessage, error) {
+	reports := make([]load.Report, len(parts))
+	for i, p := range parts {
+		if err := json.Unmarshal(p.report, &reports[i]); err != nil {
+			return nil, fmt.Errorf("agent: the report of %q is invalid: %w", p.agent.Name, err)
+		}
+		reports[i].StartedNS = p.at["measuring"]
+	}
+	all, err := load.Merge(reports...)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
+}

@@ -1,0 +1,279 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"weir/lab/load"
+)
+
+const (
+	// startLead is the time from the command to measure to the agreed start. A command must reach
+	// every agent in it.
+	startLead = 300 * time.Millisecond
+	// eventsQueued is how many events wait: more than agents send in a second of warm-up.
+	eventsQueued = 64
+	// limits of what waits in a subscription
+	pendingMessages = 1024
+	pendingBytes    = 4 * maxMessage
+)
+
+// Part is what an agent did in a session.
+type Part struct {
+	Agent  Agent
+	Before Clock // before the window
+	After  Clock // after it
+	// from the agreed start of the window to the actual one; its error is at most Before.Bound
+	StartedLate time.Duration
+	Report      json.RawMessage // of the agent's own load
+}
+
+// Session is one load that several agents offer, steered like one generator process. One goroutine
+// receives its events; Send, Err and Parts may be called from any. The session owns one goroutine,
+// which joins the events of all agents.
+type Session struct {
+	coordinator *Coordinator
+	number      int64
+	names       []string
+
+	ctx  context.Context // ends with the session; its cause is why the session failed
+	fail context.CancelCauseFunc
+
+	subscriptions []*nats.Subscription
+	inbox         chan arrival  // subscriptions -> run; eventsQueued; never closed
+	events        chan Event    // run -> owner; eventsQueued; closed by run
+	done          chan struct{} // closed by run when it returns
+	closing       sync.Once
+	closeErr      error
+
+	mu     sync.Mutex
+	parts  []*part
+	agreed int64 // start of the window on the coordinator's clock; 0: not agreed
+	result []Part
+}
+
+// arrival is an event of the part with this index.
+type arrival struct {
+	part    int
+	message eventMessage
+}
+
+// errClosed is the cause of the end of a session that has not failed.
+var errClosed = errors.New("agent: the session is closed")
+
+// Start starts a load on as many agents as it has parts, in the order of the agents' names. A part
+// holds the arguments of weir load, without --steer and --histograms, which agents add. Close must
+// be called. There is one session at a time. The end of ctx ends Start only.
+func (c *Coordinator) Start(ctx context.Context, parts [][]string) (*Session, error) {
+	for i, args := range parts {
+		if err := checkArgs(args); err != nil {
+			return nil, fmt.Errorf("agent: part %d of the load: %w", i, err)
+		}
+	}
+	s, err := c.newSession(len(parts))
+	if err != nil {
+		return nil, err
+	}
+	go s.run()
+	if err = s.subscribe(); err == nil {
+		_, err = s.readClocks()
+	}
+	if err == nil {
+		err = s.each(ctx, func(i int) request { return request{Do: doStart, Args: parts[i]} })
+	}
+	if err != nil {
+		s.fail(err)
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// newSession makes the coordinator's session, for n agents.
+func (c *Coordinator) newSession(n int) (*Session, error) {
+	all := c.list()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.refused != nil:
+		return nil, c.refused
+	case c.session != nil:
+		return nil, errors.New("agent: another session is open: close it first")
+	case n < 1 || n > len(all):
+		return nil, fmt.Errorf("agent: the load has %d parts, and there are %d agents", n, len(all))
+	}
+	c.last++
+	s := &Session{coordinator: c, number: c.last,
+		inbox: make(chan arrival, eventsQueued), events: make(chan Event, eventsQueued), done: make(chan struct{})}
+	for _, a := range all[:n] {
+		s.names = append(s.names, a.Name)
+		s.parts = append(s.parts, newPart(a))
+	}
+	s.ctx, s.fail = context.WithCancelCause(c.ctx)
+	c.session = s
+	return s, nil
+}
+
+func (s *Session) uses(name string) bool { return slices.Contains(s.names, name) }
+
+// subscribe makes the agents' events arrive in the inbox. While it is full, they wait in their
+// subscription. The connection drops events that exceed its limits, which fails the session.
+func (s *Session) subscribe() error {
+	conn := s.coordinator.conn
+	for i, name := range s.names {
+		sub, err := conn.Subscribe(eventSubject(name), func(m *nats.Msg) { s.arrived(i, m) })
+		if err == nil {
+			s.subscriptions = append(s.subscriptions, sub)
+			err = sub.SetPendingLimits(pendingMessages, pendingBytes)
+		}
+		if err != nil {
+			return fmt.Errorf("agent: cannot receive the events of %q: %w", name, err)
+		}
+	}
+	return conn.FlushTimeout(requestTimeout)
+}
+
+func (s *Session) arrived(i int, m *nats.Msg) {
+	message, err := parse[eventMessage](m.Data)
+	switch {
+	case err != nil:
+		s.fail(fmt.Errorf("agent: %q: %w", s.names[i], err))
+	case message.Session == s.number:
+		select {
+		case s.inbox <- arrival{part: i, message: message}:
+		case <-s.ctx.Done():
+		}
+	}
+}
+
+// indices returns the numbers of the parts.
+func (s *Session) indices() (all []int) {
+	for i := range s.names {
+		all = append(all, i)
+	}
+	return all
+}
+
+// each sends a request to all agents of the session.
+func (s *Session) each(ctx context.Context, requestOf func(i int) request) error {
+	return forEach(s.indices(), func(i int) error {
+		r := requestOf(i)
+		r.Session = s.number
+		return s.coordinator.request(ctx, s.names[i], r)
+	})
+}
+
+// Events returns the events of the load: each event of load.Conduct once, when all agents have sent
+// it, with times of this machine's CLOCK_MONOTONIC. The channel has 64 places. It is closed after
+// the report, or when the session fails or closes. The owner must receive them.
+func (s *Session) Events() <-chan Event { return s.events }
+
+// Err returns why the session failed; nil if it did not.
+func (s *Session) Err() error {
+	if err := context.Cause(s.ctx); err != nil && !errors.Is(err, errClosed) {
+		return err
+	}
+	return nil
+}
+
+// Send sends a command of load.Conduct to all agents: measure DURATION, once, or stop. To measure,
+// it first measures the agents' clocks, and agrees on a start. An error fails the session.
+func (s *Session) Send(command string) error {
+	c, err := load.ParseCommand(command)
+	if err != nil {
+		return err
+	}
+	if c.Measure == 0 {
+		err = s.each(s.ctx, func(int) request { return request{Do: doStop} })
+	} else {
+		err = s.measure(c.Measure)
+	}
+	if err != nil {
+		if failed := s.Err(); failed != nil {
+			return failed
+		}
+		s.fail(err)
+	}
+	return err
+}
+
+// measure starts the window of all agents at one time.
+func (s *Session) measure(d time.Duration) error {
+	clocks, err := s.readClocks()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.agreed != 0 {
+		s.mu.Unlock()
+		return errors.New("agent: a session has only one window")
+	}
+	agreed := now() + int64(startLead)
+	s.agreed = agreed
+	s.mu.Unlock()
+	return s.each(s.ctx, func(i int) request {
+		return request{Do: doMeasure, MeasureNS: int64(d), AtNS: agreed + int64(clocks[i].Offset)}
+	})
+}
+
+// readClocks measures the clocks of all agents, by which the times of their events are converted.
+func (s *Session) readClocks() ([]Clock, error) {
+	all, err := s.clocks()
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range s.parts {
+		p.clock = all[i]
+	}
+	return all, nil
+}
+
+// clocks measures the clocks of all agents. It fails if one is not known well enough.
+func (s *Session) clocks() ([]Clock, error) {
+	all := make([]Clock, len(s.names))
+	limit := s.coordinator.config.MaxClockError
+	return all, forEach(s.indices(), func(i int) (err error) {
+		all[i], err = measureClock(func() (exchange, error) { return s.coordinator.probe(s.ctx, s.names[i]) })
+		if err == nil && all[i].Bound > limit {
+			err = fmt.Errorf("its clock is known to %v only, the limit is %v: use a quieter machine or network", all[i].Bound, limit)
+		}
+		if err != nil {
+			return fmt.Errorf("agent: %q: %w", s.names[i], err)
+		}
+		return nil
+	})
+}
+
+// Close ends the session in any state: it stops the goroutine, and has the agents kill what is
+// left of the load. It returns after the deadline of a request at most, and may be called twice.
+func (s *Session) Close() error {
+	s.closing.Do(func() {
+		s.fail(errClosed)
+		<-s.done
+		for _, sub := range s.subscriptions {
+			sub.Unsubscribe() //nolint:errcheck // fails if the connection is closed
+		}
+		c := s.coordinator
+		var present []string
+		for _, a := range c.list() {
+			if s.uses(a.Name) {
+				present = append(present, a.Name)
+			}
+		}
+		s.closeErr = forEach(present, func(name string) error {
+			return c.request(context.WithoutCancel(s.ctx), name, request{Do: doEnd, Session: s.number})
+		})
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.session = nil
+	})
+	return s.closeErr
+}
