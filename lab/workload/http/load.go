@@ -46,7 +46,8 @@ type Load struct {
 	// None: a GET of Path
 	Mix     []httpload.Request `toml:"request"`
 	HTTP2   bool               `toml:"http2"`
-	Streams int                `toml:"streams"` // requests at once on each connection, with HTTP2; 0: 1
+	// requests at once on each connection, with HTTP2; 0: 1
+	Streams int `toml:"streams"`
 	// requests by TLS 1.3; only for subjects that take a certificate
 	TLS bool `toml:"tls"`
 }
