@@ -44,8 +44,8 @@ type Load struct {
 	MixFile string `toml:"mix"`
 	// described requests, sent by their weights in a random order; with a MixFile those of it.
 	// None: a GET of Path
-	Mix     []httpload.Request `toml:"request"`
-	HTTP2   bool               `toml:"http2"`
+	Mix   []httpload.Request `toml:"request"`
+	HTTP2 bool               `toml:"http2"`
 	// requests at once on each connection, with HTTP2; 0: 1
 	Streams int `toml:"streams"`
 	// requests by TLS 1.3; only for subjects that take a certificate
