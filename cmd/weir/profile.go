@@ -23,7 +23,7 @@ type profileCmd struct {
 	A string `arg:"" predictor:"subjects" help:"A subject by name, or the path of a subject.toml."`
 	B string `arg:"" predictor:"subjects" help:"The subject to compare with it."`
 
-	Load        string        `predictor:"load" help:"The load: sink, echo, page, page-closed, files, files-closed, chat, or a .toml file with one load (default: the first workload of A)." placeholder:"LOAD"`
+	Load        string        `predictor:"load" help:"The load: sink, echo, get, get-closed, page, page-closed, files, files-closed, chat, or a .toml file with one load (default: the first workload of A)." placeholder:"LOAD"`
 	Connections int           `help:"Number of connections." placeholder:"N"`
 	Rate        float64       `name:"rate-per-connection" help:"Messages per second on each connection." placeholder:"N"`
 	Size        int           `help:"Bytes per message." placeholder:"N"`
@@ -41,18 +41,22 @@ type profileCmd struct {
 func (c *profileCmd) Help() string {
 	return `Says why a message costs B another CPU time than A. Both run under the same load while the kernel's timer samples the call stacks of their whole process trees. The table has functions and system calls with their ns of CPU per message, those that surely differ most first; its rows add up to the total. profile.html has it with flame graphs of A, of B and of the difference, and needs no network.
 
-It needs root or CAP_PERFMON, and no hardware counters. Names come from symbol tables, from Go's own function table, from the kernel, and from the perf maps of Node and the JVM. What has no names is said below the table. docs/why.md explains how to read it.
+It needs root or CAP_PERFMON, and no hardware counters. Names come from symbol tables, from Go's own function table, from the kernel, and from the perf maps of Node and the JVM. Notes below the table list what has no names. docs/why.md explains how to read it.
 
 Examples:
 
   weir lab profile go-goroutine go-loop
-  weir lab profile http-weir http-nginx --load page --connections 64 --out why
+  weir lab profile http-weir-loop http-nginx --load page --connections 64 --out why
   weir lab profile old/subject.toml new/subject.toml --load echo --rate-per-connection 1000`
 }
 
 // Run profiles both subjects, prints the table and writes the page.
 func (c *profileCmd) Run(ctx context.Context, t *terminal) error {
 	e, files, err := c.experiment()
+	config := profile.Config{A: c.A, B: c.B, Frequency: c.Frequency, Rounds: c.Rounds}
+	if err == nil {
+		err = config.Validate()
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -61,25 +65,30 @@ func (c *profileCmd) Run(ctx context.Context, t *terminal) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	view := newLiveView(t)
 	defer view.close()
-	runner, err := lab.NewRunner(ctx, e, lab.Options{
-		Out: temp, Root: projectRoot(), Required: e.Subjects, SubjectFiles: files, Seed: 1, ServerCPUs: c.ServerCPUs,
-		Generator: []string{self, "load"}, Weir: buildVersion(),
-	}, view.show)
+	runner, err := c.runner(ctx, e, files, temp, view.show)
 	if err != nil {
 		return err
 	}
-	d, err := profile.Run(ctx, runner, profile.Config{A: c.A, B: c.B, Frequency: c.Frequency, Rounds: c.Rounds})
+	d, err := profile.Run(ctx, runner, config)
 	view.close()
 	if err = errors.Join(err, runner.Close()); err != nil {
 		return err
 	}
 	return c.write(t, d)
+}
+
+// runner returns the Runner of the trials, whose files are in the folder temp.
+func (c *profileCmd) runner(ctx context.Context, e *lab.Experiment, files []string, temp string, progress func(lab.Progress)) (*lab.Runner, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return lab.NewRunner(ctx, e, lab.Options{
+		Out: temp, Root: projectRoot(), Required: e.Subjects, SubjectFiles: files, Seed: 1, ServerCPUs: c.ServerCPUs,
+		Generator: []string{self, "load"}, Weir: buildVersion(),
+	}, progress)
 }
 
 // write prints the table, and writes the files.
@@ -101,7 +110,7 @@ func (c *profileCmd) write(t *terminal, d *profile.Difference) error {
 // experiment returns the load with both subjects, and their subject.toml files. It replaces paths
 // in c.A and c.B by names.
 func (c *profileCmd) experiment() (e *lab.Experiment, files []string, err error) {
-	load := cmp.Or(c.Load, gate.DefaultLoad(c.fileOf(c.A)))
+	load := cmp.Or(c.Load, gate.DefaultLoad(c.fileOf(c.A)), gate.DefaultLoad(c.fileOf(c.B)))
 	if load == "" {
 		return nil, nil, errors.New("lab profile: name the load: --load echo, for example")
 	}

@@ -107,7 +107,7 @@ func (r *resolver) userFrame(pid int, addr uint64, maps []sampler.Mapping) (name
 	switch {
 	case strings.HasPrefix(m.Path, "[v"): // vdso, vsyscall
 		return m.Path, true
-	case !strings.HasPrefix(m.Path, "/") || strings.HasPrefix(m.Path, "//") || strings.HasPrefix(m.Path, "/memfd:"):
+	case !isFile(m.Path):
 		return r.compiledFrame(pid, addr, maps), true
 	}
 	label := "[" + filepath.Base(m.Path) + "]"
@@ -130,6 +130,11 @@ func (r *resolver) userFrame(pid int, addr uint64, maps []sampler.Mapping) (name
 		r.shortened[m.Path]++
 	}
 	return name, chained
+}
+
+// isFile reports whether a mapping's path is that of a file, and not of memory.
+func isFile(path string) bool {
+	return strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "/memfd:")
 }
 
 // compiledFrame returns the name of code that was compiled at run time.

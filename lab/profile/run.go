@@ -30,8 +30,8 @@ type Config struct {
 	Rounds    int    // trials of each subject; 0: MinRounds, and as many as SampledTime needs
 }
 
-// validate sets the defaults and reports the first invalid setting.
-func (c *Config) validate() error {
+// Validate sets the defaults and reports the first invalid setting.
+func (c *Config) Validate() error {
 	if c.Frequency == 0 {
 		c.Frequency = DefaultFrequency
 	}
@@ -64,7 +64,7 @@ func (c *Config) period() time.Duration {
 // with its most connections. It is called on the goroutine of the Runner, also after its Run. An
 // error means that there is no profile: a subject failed to start, or cannot be sampled.
 func Run(ctx context.Context, r *lab.Runner, c Config) (*Difference, error) {
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	cell, ok := r.CommonCell(c.A, c.B)
