@@ -104,6 +104,7 @@ func TestAStackBelongsToOneRow(t *testing.T) {
 		{kernel(nil, "kthread"), rowKey{"other work of the kernel", KindKernel}},
 		{user("main.f", "runtime.newobject", "runtime.mallocgcSmallNoscan", "runtime.gcAssistAlloc"), rowKey{"runtime.mallocgc", KindRuntime}},
 		{user("runtime.gcBgMarkWorker.func2", "runtime.scanobject"), rowKey{"Go garbage collection", KindRuntime}},
+		{user("main.f", "runtime.morestack", "runtime.newstack", "runtime.copystack", "runtime.pcvalue"), rowKey{"growth of goroutine stacks", KindRuntime}},
 		{user("main.f", "runtime.readvarint"), rowKey{"runtime.readvarint", KindFunction}},
 	} {
 		if got := rowOf(c.frames); got != c.want {

@@ -29,6 +29,7 @@ type owner struct {
 var owners = []owner{
 	{"runtime.mallocgc", []string{"runtime.mallocgc"}},
 	{"Go garbage collection", []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.gcStart", "runtime.gcMarkDone", "runtime.gcMarkTermination", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcWriteBarrier", "runtime.wbBufFlush"}},
+	{"growth of goroutine stacks", []string{"runtime.copystack"}},
 	{"Go scheduler", []string{"runtime.schedule", "runtime.findRunnable", "runtime.mcall", "runtime.park_m", "runtime.gopark", "runtime.goready", "runtime.ready", "runtime.mstart", "runtime.sysmon", "runtime.exitsyscall", "runtime.entersyscall", "runtime.reentersyscall", "runtime.gopreempt_m", "runtime.goexit0"}},
 }
 
