@@ -187,7 +187,7 @@ func (e *Experiment) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return err
 	}
-	k, err := kindNamed(r.Workload)
+	k, err := kindNamed(cmp.Or(r.Workload, kinds[0].name))
 	if err != nil {
 		return err
 	}
