@@ -50,7 +50,7 @@ func (c *compareCmd) Run(ctx context.Context, t *terminal) error {
 	return secondCosts(found)
 }
 
-// secondCosts is the exit status of a comparison. It says whether a subject used more CPU in the
+// secondCosts is the exit status of a comparison. It tells whether a subject used more CPU in the
 // second run.
 func secondCosts(found []result.Comparison) error {
 	open := false

@@ -69,7 +69,7 @@ func serve(ctx context.Context, config ServeConfig) error {
 		<-closed
 	}()
 	a := &agentServer{config: config, conn: conn}
-	defer a.end() //nolint:errcheck // there is nobody to report it to
+	defer a.end() //nolint:errcheck // no caller receives it
 	requests := make(chan *nats.Msg, requestsQueued)
 	if err := a.subscribe(requests); err != nil {
 		return err
