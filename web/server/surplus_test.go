@@ -91,7 +91,7 @@ func askSurplusUpstream(t *testing.T, config Config, settings proxy.Config) {
 
 // getOwn makes requests with numbers from first on, one after the other, each by a connection.
 func getOwn(t *testing.T, addr, kind, request string, first int) {
-	for n := first; n < first+30; n++ {
+	for n := first; n < first+10; n++ {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Error(err)
