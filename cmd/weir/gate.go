@@ -89,6 +89,9 @@ const undecided = statusError(exitNothing)
 
 // Run runs the gate and prints its outcome.
 func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
+	if err := leaveGitHook(); err != nil {
+		return err
+	}
 	view := newLiveView(t)
 	defer view.close()
 	config, err := c.config()
@@ -114,6 +117,16 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 		return undecided
 	}
 	return nil
+}
+
+// leaveGitHook removes the variables by which git tells its hooks where the repository is. With
+// them a command in a worktree, such as a build's, changes the index of the repository.
+func leaveGitHook() error {
+	var errs []error
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"} {
+		errs = append(errs, os.Unsetenv(name))
+	}
+	return errors.Join(errs...)
 }
 
 // config returns the gate of the command line.

@@ -124,14 +124,20 @@ func (t *trees) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// gitGrace is how long processes that a killed git left may keep its output open.
+const gitGrace = 2 * time.Second
+
 // git runs a git command in a folder, and returns its trimmed output. The error holds its last
-// line. It has a process group of its own, so that Ctrl-C does not reach it.
+// line. Hooks of the repository do not run: they may change it. The command has a process group of
+// its own, so that Ctrl-C does not reach it, and the end of ctx ends its filters too.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=/dev/null"}, args...)...)
 	cmd.Dir = dir
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = gitGrace
 	err := cmd.Run()
 	switch {
 	case err == nil:
