@@ -35,13 +35,21 @@ type store struct {
 	trials     *journal[result.Trial]
 }
 
+// CheckOut returns an error if dir already holds a run, so that it cannot be that of a new one.
+func CheckOut(dir string) error {
+	for _, name := range []string{headFile, result.File} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("lab: %s already holds a run: continue it with --resume %s, or name another directory with --out", dir, dir)
+		}
+	}
+	return nil
+}
+
 // createStore creates dir for a new run. It is an error if dir already holds one.
 func createStore(dir string) (*store, error) {
 	s := &store{dir: dir}
-	for _, name := range []string{headFile, result.File} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return nil, fmt.Errorf("lab: %s already holds a run: continue it with --resume %s, or name another directory with --out", dir, dir)
-		}
+	if err := CheckOut(dir); err != nil {
+		return nil, err
 	}
 	_, err := os.Stat(dir)
 	s.createdDir = errors.Is(err, fs.ErrNotExist)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/durable"
 	"weir/lab"
 	"weir/lab/gate"
 	"weir/lab/workload"
@@ -95,14 +94,15 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 	view := newLiveView(t)
 	defer view.close()
 	config, err := c.config()
-	if err != nil {
+	if err = errors.Join(err, checkOutputs(c.Markdown, c.JUnit, c.WriteBaseline)); err != nil {
 		return usageError{err}
 	}
 	config.Progress = view.show
 	o, err := gate.Run(ctx, config)
 	view.close()
 	if err != nil {
-		return err
+		// a report of an earlier gate would be taken for that of this one
+		return errors.Join(err, c.writeReports(gate.ErrorMarkdown(err), gate.ErrorJUnit(err)))
 	}
 	for _, w := range o.Warnings {
 		fmt.Fprintln(t.err, "weir: warning:", w)
@@ -175,30 +175,30 @@ func (c *gateCmd) load() (*lab.Experiment, error) {
 	return e, setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0})
 }
 
-// write prints the outcome, and writes the files that were asked for.
+// write prints the outcome, and writes the files that were asked for. The line is printed first, so
+// that no failure of a file hides the verdict.
 func (c *gateCmd) write(t *terminal, o *gate.Outcome) error {
-	if c.WriteBaseline != "" && o.Verdict == gate.Recorded {
-		if err := o.WriteBaseline(c.WriteBaseline, c.ServerCPUs); err != nil {
-			return err
-		}
+	var errs []error
+	if c.JSON {
+		errs = append(errs, t.json(o))
+	} else {
+		_, err := fmt.Fprintln(t.out, o.Line())
+		errs = append(errs, err)
 	}
+	if c.WriteBaseline != "" && o.Verdict == gate.Recorded {
+		errs = append(errs, o.WriteBaseline(c.WriteBaseline, c.ServerCPUs))
+	}
+	junit, err := o.JUnit()
+	return errors.Join(append(errs, err, c.writeReports(o.Markdown(), junit))...)
+}
+
+// writeReports writes the two files that continuous integration reads.
+func (c *gateCmd) writeReports(markdown string, junit []byte) (err error) {
 	if c.Markdown != "" {
-		if err := durable.ReplaceFile(c.Markdown, []byte(o.Markdown()), 0o644); err != nil {
-			return err
-		}
+		err = writeOutput(c.Markdown, []byte(markdown))
 	}
 	if c.JUnit != "" {
-		text, err := o.JUnit()
-		if err == nil {
-			err = durable.ReplaceFile(c.JUnit, text, 0o644)
-		}
-		if err != nil {
-			return err
-		}
+		err = errors.Join(err, writeOutput(c.JUnit, junit))
 	}
-	if c.JSON {
-		return t.json(o)
-	}
-	_, err := fmt.Fprintln(t.out, o.Line())
 	return err
 }

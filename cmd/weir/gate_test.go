@@ -21,6 +21,7 @@ func newGateRepository(t *testing.T) gateRepository {
 	if runtime.GOOS != "linux" {
 		t.Skip("trials run on Linux only")
 	}
+	binary(t) // it is built in the usual folder for temporary files
 	r := gateRepository{t, t.TempDir()}
 	t.Setenv("TMPDIR", t.TempDir())
 	r.git("init", "--quiet")
@@ -84,6 +85,43 @@ func TestAGateInAGitHookLeavesTheIndexAlone(t *testing.T) {
 		}
 		if got := r.git("status", "--short"); got != "A  staged\n" {
 			t.Fatalf("%s: got the status %q, want the file staged as before", variable, got)
+		}
+	}
+}
+
+func TestAGateFindsOutputsThatItCannotWriteBeforeItBuilds(t *testing.T) {
+	r := newGateRepository(t)
+	r.write("results.json", "{}")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--junit", "none/gate.xml"}, exitUsage, "there is no folder none"},
+		{[]string{"--markdown", "."}, exitUsage, "it is a folder"},
+		{[]string{"--out", "."}, exitFailed, "already holds a run"},
+	} {
+		code, _, stderr := r.gate(nil, append(c.args, "--build", "touch '"+r.dir+"/built'; false", "--run", "server {port}")...)
+		if code != c.code || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: got status %d and %q, want %d and %q", c.args, code, stderr, c.code, c.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "built")); err == nil {
+		t.Error("got a build, want the errors before it")
+	}
+}
+
+func TestAGateThatFailsReplacesTheReportsOfAnEarlierOne(t *testing.T) {
+	r := newGateRepository(t)
+	r.write("gate.xml", "no worse")
+	r.write("gate.md", "no worse")
+	code, _, _ := r.gate(nil, "--junit", "gate.xml", "--markdown", "gate.md", "--build", "echo no compiler; false", "--run", "server {port}")
+	if code != exitFailed {
+		t.Errorf("got status %d, want %d", code, exitFailed)
+	}
+	for _, name := range []string{"gate.xml", "gate.md"} {
+		if text, err := os.ReadFile(filepath.Join(r.dir, name)); err != nil || !strings.Contains(string(text), "no compiler") {
+			t.Errorf("%s: got %q (%v), want the error", name, text, err)
 		}
 	}
 }

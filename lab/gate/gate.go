@@ -21,6 +21,11 @@ func Run(ctx context.Context, c Config) (o *Outcome, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	if c.Out != "" {
+		if err := lab.CheckOut(c.Out); err != nil {
+			return nil, fmt.Errorf("gate: %w", err)
+		}
+	}
 	t, err := newTrees()
 	if err != nil {
 		return nil, err
