@@ -69,6 +69,9 @@ func (g *run) measure(ctx context.Context) (*Outcome, error) {
 			return nil, err
 		}
 	}
+	if err := c.checkBaseline(); err != nil {
+		return nil, err
+	}
 	left := (c.Budget - time.Since(g.began)).Round(100 * time.Millisecond)
 	g.flow = newFlow(c, left, g.mostBlocks())
 	runner, err := lab.NewRunner(ctx, c.experiment(left), g.options(), c.trialProgress)

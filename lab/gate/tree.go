@@ -19,7 +19,16 @@ const removeTimeout = 30 * time.Second
 // A tree is the folder of a version's sources.
 type tree struct {
 	dir    string // absolute path of the folder that corresponds to the current one
+	top    string // of its worktree; empty for a folder
 	commit string // full hash; empty for a folder
+}
+
+// submodules returns what an error of a version with submodules adds; empty without them.
+func (t tree) submodules() string {
+	if _, err := os.Stat(filepath.Join(t.top, ".gitmodules")); t.top == "" || err != nil {
+		return ""
+	}
+	return "\nsubmodules are not checked out: if it needs them, start --build with git submodule update --init"
 }
 
 // trees holds the git worktrees of a gate in one temporary folder. It belongs to one goroutine.
@@ -75,7 +84,7 @@ func (t *trees) get(ctx context.Context, v Version, name string) (tree, error) {
 	if _, err := git(ctx, t.repo, "worktree", "add", "--quiet", "--detach", dir, commit); err != nil {
 		return tree{}, fmt.Errorf("gate: cannot check out %s: %w", v, err)
 	}
-	return tree{dir: filepath.Join(dir, filepath.FromSlash(t.prefix)), commit: commit}, nil
+	return tree{dir: filepath.Join(dir, filepath.FromSlash(t.prefix)), top: dir, commit: commit}, nil
 }
 
 func (t *trees) findRepository(ctx context.Context, v Version) error {

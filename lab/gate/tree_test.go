@@ -79,3 +79,16 @@ func TestAnInterruptEndsAHangingCheckout(t *testing.T) {
 	}
 	r.wantClean()
 }
+
+func TestABuildThatLacksSubmodulesSaysSo(t *testing.T) {
+	r := newRepository(t)
+	r.write(".gitmodules", "[submodule \"lib\"]\n\tpath = lib\n\turl = ../lib\n")
+	r.git("add", ".")
+	r.git("commit", "--quiet", "-m", "submodule")
+	c := r.gate("fast", "HEAD")
+	c.Program.Build = "test ! -e .gitmodules"
+	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "git submodule update --init") {
+		t.Errorf("got %v, want an error that names the submodules", err)
+	}
+	r.wantClean()
+}
