@@ -70,10 +70,12 @@ func (s *store) writeHead(h runHead) error {
 	return nil
 }
 
-// discard removes what createStore created, for a run that did not start.
+// discard removes the files of a run without a trial, and the directory if createStore created it.
 func (s *store) discard() {
 	s.close()
-	_ = os.Remove(filepath.Join(s.dir, trialsFile))
+	for _, name := range []string{trialsFile, headFile, result.File} {
+		_ = os.Remove(filepath.Join(s.dir, name))
+	}
 	if s.createdDir {
 		_ = os.Remove(s.dir) // fails if the directory has other files
 	}
