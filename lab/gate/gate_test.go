@@ -200,8 +200,8 @@ func TestAnInterruptedGateLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestAFirstBlockBeyondTheBudgetEndsTheGate has a server that is never ready: each start of it takes
-// longer than the budget.
+// TestAFirstBlockBeyondTheBudgetEndsTheGate has a server that is never ready: each of its starts
+// takes longer than the budget.
 func TestAFirstBlockBeyondTheBudgetEndsTheGate(t *testing.T) {
 	r := newRepository(t)
 	c := r.gate("fast", "slow")

@@ -133,7 +133,7 @@ func (o *Outcome) warn() {
 	}
 }
 
-// warnOfFailures names the versions that failed in blocks, which are void. A gate goes on after a few.
+// warnOfFailures names the versions that failed in some blocks, which are void.
 func (o *Outcome) warnOfFailures(f *flow) {
 	for _, name := range []string{baseName, headName} {
 		if n := f.failures[name]; n > 0 {
