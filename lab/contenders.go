@@ -47,6 +47,9 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 		r.programs[s.Name] = s.Program()
 	}
 	for _, t := range targets {
+		if _, twice := r.subjects[t.name]; twice {
+			return fmt.Errorf("lab: two subjects have the name %s: rename one", t.name)
+		}
 		here := isLocalAddress(ctx, t.addr)
 		r.addSubject(contender{Subject: &subject.Subject{Name: t.name, WarmMessages: 1000}, Target: t.addr, OnThisMachine: here},
 			result.Subject{Name: t.name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here})

@@ -154,3 +154,12 @@ func TestTargetsAreCheckedBeforeAnythingIsBuilt(t *testing.T) {
 		}
 	}
 }
+
+// TestATargetWithTheNameOfASubjectIsRefused: the trials of both would be those of one name.
+func TestATargetWithTheNameOfASubjectIsRefused(t *testing.T) {
+	b := newBench(t, 0, 0)
+	b.options.Targets = []string{"server-1=http://127.0.0.1:80"}
+	if _, _, err := b.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "two subjects have the name server-1") {
+		t.Errorf("got error %v, want that the name is given twice", err)
+	}
+}

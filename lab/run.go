@@ -190,9 +190,13 @@ func currentAccounting() (result.AccountingMethod, error) {
 	return method, g.Close()
 }
 
-// Close releases the resources of NewRunner or Resume. The run's files stay.
+// Close releases the resources of NewRunner or Resume. The run's files stay. Those of a new run
+// without a trial do not: its directory is free for the next attempt.
 func (r *Runner) Close() error {
 	r.store.close()
+	if r.resumedFrom == nil && len(r.results.Trials)+len(r.results.Probes) == 0 {
+		r.store.discard()
+	}
 	var err error
 	if r.workload != nil {
 		err = r.workload.Close()

@@ -35,13 +35,21 @@ type store struct {
 	trials     *journal[result.Trial]
 }
 
+// CheckOut returns an error if dir already holds a run, so that it cannot be that of a new one.
+func CheckOut(dir string) error {
+	for _, name := range []string{headFile, result.File} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("lab: %s already holds a run: continue it with --resume %s, or name another directory with --out", dir, dir)
+		}
+	}
+	return nil
+}
+
 // createStore creates dir for a new run. It is an error if dir already holds one.
 func createStore(dir string) (*store, error) {
 	s := &store{dir: dir}
-	for _, name := range []string{headFile, result.File} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return nil, fmt.Errorf("lab: %s already holds a run: continue it with --resume %s, or name another directory with --out", dir, dir)
-		}
+	if err := CheckOut(dir); err != nil {
+		return nil, err
 	}
 	_, err := os.Stat(dir)
 	s.createdDir = errors.Is(err, fs.ErrNotExist)
@@ -62,10 +70,12 @@ func (s *store) writeHead(h runHead) error {
 	return nil
 }
 
-// discard removes what createStore created, for a run that did not start.
+// discard removes the files of a run without a trial, and the directory if createStore created it.
 func (s *store) discard() {
 	s.close()
-	_ = os.Remove(filepath.Join(s.dir, trialsFile))
+	for _, name := range []string{trialsFile, headFile, result.File} {
+		_ = os.Remove(filepath.Join(s.dir, name))
+	}
 	if s.createdDir {
 		_ = os.Remove(s.dir) // fails if the directory has other files
 	}

@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -126,5 +128,28 @@ func TestUnwritableDirectoryIsNamedWithARemedy(t *testing.T) {
 	must(t, os.WriteFile(file, nil, 0o644))
 	if _, err := createStore(filepath.Join(file, "run")); err == nil || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("got error %v, want one with --out", err)
+	}
+}
+
+// TestARunWithoutATrialLeavesItsDirectoryFree: the usual cause is a mistake in a command, and the
+// corrected command line has the same directory.
+func TestARunWithoutATrialLeavesItsDirectoryFree(t *testing.T) {
+	b := newBench(t, 0, 0)
+	b.change("0", "\nready = \"line: never\"\n")
+	b.options.Out = filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 {
+		_, err := b.run(ctx, func(p Progress) {
+			if p.Phase == "trial" {
+				cancel()
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got error %v, want %v", err, context.Canceled)
+		}
+		if _, err := os.Stat(b.options.Out); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("got the directory (error %v), want none", err)
+		}
 	}
 }

@@ -226,7 +226,7 @@ func TestChatServeStopsAtOnceOnASecondSignal(t *testing.T) {
 	slow := h.talk(t, " 376 ", "NICK slow", "USER slow 0 * :slow")
 	fmt.Fprint(slow, strings.Repeat("MOTD\r\n", 4000)) // more than the kernel takes
 	hear(t, slow, " 375 ")
-	_ = h.Process.Signal(syscall.SIGTERM)
+	_ = h.Process.Signal(syscall.SIGINT)
 	h.until(t, "msg=stopping")
 	_ = h.Process.Signal(syscall.SIGTERM)
 	for h.lines.Scan() {

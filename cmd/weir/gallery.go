@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"weir/internal/durable"
 	"weir/lab"
 	"weir/lab/gallery"
 )
@@ -40,11 +39,11 @@ func (c *galleryCmd) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.ReplaceFile(c.Out, page, 0o644); err != nil {
+	if err := writeOutput(c.Out, page); err != nil {
 		return err
 	}
 	if c.Markdown != "" {
-		if err := durable.ReplaceFile(c.Markdown, g.Markdown(), 0o644); err != nil {
+		if err := writeOutput(c.Markdown, g.Markdown()); err != nil {
 			return err
 		}
 	}

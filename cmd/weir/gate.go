@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/durable"
 	"weir/lab"
 	"weir/lab/gate"
 	"weir/lab/workload"
@@ -89,17 +88,21 @@ const undecided = statusError(exitNothing)
 
 // Run runs the gate and prints its outcome.
 func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
+	if err := leaveGitHook(); err != nil {
+		return err
+	}
 	view := newLiveView(t)
 	defer view.close()
 	config, err := c.config()
-	if err != nil {
+	if err = errors.Join(err, checkOutputs(c.Markdown, c.JUnit, c.WriteBaseline)); err != nil {
 		return usageError{err}
 	}
 	config.Progress = view.show
 	o, err := gate.Run(ctx, config)
 	view.close()
 	if err != nil {
-		return err
+		// a report of an earlier gate would be taken for that of this one
+		return errors.Join(err, c.writeReports(gate.ErrorMarkdown(err), gate.ErrorJUnit(err)))
 	}
 	for _, w := range o.Warnings {
 		fmt.Fprintln(t.err, "weir: warning:", w)
@@ -114,6 +117,16 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 		return undecided
 	}
 	return nil
+}
+
+// leaveGitHook removes the variables by which git tells its hooks where the repository is. With
+// them a command in a worktree, such as a build's, changes the index of the repository.
+func leaveGitHook() error {
+	var errs []error
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"} {
+		errs = append(errs, os.Unsetenv(name))
+	}
+	return errors.Join(errs...)
 }
 
 // config returns the gate of the command line.
@@ -162,30 +175,30 @@ func (c *gateCmd) load() (*lab.Experiment, error) {
 	return e, setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0})
 }
 
-// write prints the outcome, and writes the files that were asked for.
+// write prints the outcome, and writes the files that were asked for. The line is printed first, so
+// that no failure of a file hides the verdict.
 func (c *gateCmd) write(t *terminal, o *gate.Outcome) error {
-	if c.WriteBaseline != "" && o.Verdict == gate.Recorded {
-		if err := o.WriteBaseline(c.WriteBaseline, c.ServerCPUs); err != nil {
-			return err
-		}
+	var errs []error
+	if c.JSON {
+		errs = append(errs, t.json(o))
+	} else {
+		_, err := fmt.Fprintln(t.out, o.Line())
+		errs = append(errs, err)
 	}
+	if c.WriteBaseline != "" && o.Verdict == gate.Recorded {
+		errs = append(errs, o.WriteBaseline(c.WriteBaseline, c.ServerCPUs))
+	}
+	junit, err := o.JUnit()
+	return errors.Join(append(errs, err, c.writeReports(o.Markdown(), junit))...)
+}
+
+// writeReports writes the two files that continuous integration reads.
+func (c *gateCmd) writeReports(markdown string, junit []byte) (err error) {
 	if c.Markdown != "" {
-		if err := durable.ReplaceFile(c.Markdown, []byte(o.Markdown()), 0o644); err != nil {
-			return err
-		}
+		err = writeOutput(c.Markdown, []byte(markdown))
 	}
 	if c.JUnit != "" {
-		text, err := o.JUnit()
-		if err == nil {
-			err = durable.ReplaceFile(c.JUnit, text, 0o644)
-		}
-		if err != nil {
-			return err
-		}
+		err = errors.Join(err, writeOutput(c.JUnit, junit))
 	}
-	if c.JSON {
-		return t.json(o)
-	}
-	_, err := fmt.Fprintln(t.out, o.Line())
 	return err
 }

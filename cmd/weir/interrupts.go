@@ -57,15 +57,24 @@ func watchInterrupts() (context.Context, *interrupts) {
 	return ctx, i
 }
 
+// doubled is the time within which the same signal again is the first one. Timeout(1) sends its
+// signal to the process and then to its group, so that the process receives it twice.
+const doubled = 100 * time.Millisecond
+
 func (i *interrupts) wait(cancel func()) {
-	for first := true; ; first = false {
+	var first os.Signal // nil: none yet
+	var at time.Time
+	for {
 		select {
 		case sig := <-i.signals:
-			if !first {
+			switch {
+			case first == nil:
+				first, at = sig, time.Now()
+				cancel()
+			case sig != first || time.Since(at) > doubled:
 				i.end(sig.(syscall.Signal))
 				return
 			}
-			cancel()
 		case <-i.over:
 			return
 		}

@@ -83,3 +83,20 @@ func TestASecondSignalEndsACommandThatWaitsForAProgram(t *testing.T) {
 		t.Errorf("%v, want exit status 130 or 143 and that a second signal came:\n%s", exit, said.String())
 	}
 }
+
+// TestTheSameSignalTwiceAtOnceIsOne sends it as timeout(1) does: to the process and to its group.
+func TestTheSameSignalTwiceAtOnceIsOne(t *testing.T) {
+	signals := make(chan os.Signal) // from the test
+	i := &interrupts{signals: signals, over: make(chan struct{}), ended: make(chan struct{})}
+	canceled := make(chan struct{})
+	go func() { // until stop
+		defer close(i.ended)
+		i.wait(func() { close(canceled) })
+	}()
+	signals <- syscall.SIGTERM
+	<-canceled
+	signals <- syscall.SIGTERM
+	if err := i.stop(errNotDone); err != errNotDone {
+		t.Errorf("got %v, want the error of the command alone", err)
+	}
+}

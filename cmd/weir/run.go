@@ -259,6 +259,9 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	if err != nil {
 		return nil, usageError{err}
 	}
+	if err := checkGiven(c.Subject, e.Workload); err != nil {
+		return nil, usageError{fmt.Errorf("lab run: %w", err)}
+	}
 	if c.Out == "" {
 		c.Out = filepath.Join("runs", time.Now().Format("2006-01-02-150405"))
 	}
@@ -275,6 +278,28 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	}
 	addSubjects(&o, c.Subject)
 	return lab.NewRunner(ctx, e, o, progress)
+}
+
+// checkGiven returns the first mistake in the values of the flag --subject.
+func checkGiven(given []string, workload string) error {
+	for _, text := range given {
+		g := subject.ParseGiven(text)
+		if g.Command != "" {
+			if _, err := g.Subject("/", workload); err != nil {
+				return err
+			}
+			continue
+		}
+		name, _, described := strings.Cut(text, "=")
+		_, err := os.Stat(text)
+		switch {
+		case text == "":
+			return errors.New("--subject is empty: write NAME=COMMAND, NAME=http://HOST:PORT or the path of a subject.toml")
+		case g.URL == "" && described && err != nil:
+			return fmt.Errorf("--subject %q: write NAME=COMMAND with a command, and a name of a-z, 0-9 and inner hyphens (%q is none), or the path of a file", text, name)
+		}
+	}
+	return nil
 }
 
 // addSubjects adds the subjects of the flag --subject.

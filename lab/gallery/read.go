@@ -31,7 +31,7 @@ func Read(dirs []string) (runs []Run, problems []error) {
 		all = append(all, runsIn(filepath.Clean(dir))...)
 	}
 	for i, dir := range all {
-		if slices.Contains(all[:i], dir) {
+		if slices.ContainsFunc(all[:i], func(other string) bool { return sameRun(other, dir) }) {
 			continue
 		}
 		if len(runs) == MaxRuns {
@@ -46,6 +46,19 @@ func Read(dirs []string) (runs []Run, problems []error) {
 		runs = append(runs, Run{filepath.ToSlash(dir), r})
 	}
 	return runs, problems
+}
+
+// sameRun reports whether two folders have one results file, such as by a link.
+func sameRun(a, b string) bool {
+	if a == b {
+		return true
+	}
+	one, err := os.Stat(filepath.Join(a, result.File))
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(filepath.Join(b, result.File))
+	return err == nil && os.SameFile(one, other)
 }
 
 // runsIn returns a run's folder, or the folders of runs below a folder that is none.
@@ -65,8 +78,13 @@ func runsIn(dir string) (runs []string) {
 }
 
 func readRun(dir string) (*result.Results, error) {
-	if info, err := os.Stat(filepath.Join(dir, result.File)); err == nil && info.Size() > maxFileBytes {
-		return nil, fmt.Errorf("%s is larger than %d MB: leave it out", filepath.Join(dir, result.File), maxFileBytes>>20)
+	file := filepath.Join(dir, result.File)
+	switch info, err := os.Stat(file); {
+	case err != nil: // reading it says why
+	case !info.Mode().IsRegular(): // reading a pipe would not end
+		return nil, fmt.Errorf("%s is no regular file: leave it out", file)
+	case info.Size() > maxFileBytes:
+		return nil, fmt.Errorf("%s is larger than %d MB: leave it out", file, maxFileBytes>>20)
 	}
 	r, err := result.Read(dir)
 	if err == nil && len(r.Trials) == 0 {

@@ -105,3 +105,19 @@ func (b *Baseline) check(m result.Machine, l Load, serverCPUs int) error {
 	}
 	return nil
 }
+
+// checkBaseline returns the error of a judged metric that the baseline does not have in each block.
+// Without it the gate would measure for its whole budget, and be undecided.
+func (c *Config) checkBaseline() error {
+	for _, name := range c.Metrics {
+		if c.Baseline == nil || metricNamed(name).of == nil {
+			continue
+		}
+		for _, of := range c.Baseline.Blocks {
+			if !(of[name] > 0) {
+				return fmt.Errorf("gate: the baseline %s has no %s in each block: leave that metric out, or write the baseline again", c.Baseline, metricNamed(name).title)
+			}
+		}
+	}
+	return nil
+}

@@ -112,3 +112,21 @@ func FuzzBaseline(f *testing.F) {
 		}
 	})
 }
+
+func TestABaselineWithoutAJudgedMetricIsRefused(t *testing.T) {
+	c := config(MetricCPU, MetricBinary)
+	c.Baseline = &Baseline{Blocks: []figures{{MetricCPU: 12, MetricMemory: 4000}, {MetricCPU: 12}}}
+	if err := c.checkBaseline(); err != nil {
+		t.Errorf("got %v, want no error of metrics that each block has", err)
+	}
+	for _, name := range []string{MetricMemory, MetricP99} {
+		c.Metrics = []string{MetricCPU, name}
+		if err := c.checkBaseline(); err == nil || !strings.Contains(err.Error(), metricNamed(name).title) {
+			t.Errorf("%s: got %v, want an error that names it", name, err)
+		}
+	}
+	c.Baseline = nil
+	if err := c.checkBaseline(); err != nil {
+		t.Errorf("without a baseline: got %v, want no error", err)
+	}
+}

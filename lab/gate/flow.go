@@ -47,10 +47,12 @@ type flow struct {
 	tracks     []*track
 	control    *control
 
-	planned  int // blocks; 0 before the first one
-	blocks   int // that count
-	failures map[string]int
-	err      error // why it cannot go on
+	planned  int            // blocks; 0 before the first one
+	blocks   int            // that count
+	failures map[string]int // void blocks by version
+	// why a version failed most recently, by version
+	failedBecause map[string]string
+	err           error // why it cannot go on
 }
 
 // A track is one metric's way to a decision.
@@ -75,7 +77,7 @@ type control struct {
 
 // newFlow returns the flow of a gate that judges the named metrics. most limits the blocks.
 func newFlow(c *Config, budget time.Duration, most int) *flow {
-	f := &flow{confidence: c.confidence(), margin: c.Margin, budget: budget, most: most, control: &control{}, failures: map[string]int{}}
+	f := &flow{confidence: c.confidence(), margin: c.Margin, budget: budget, most: most, control: &control{}, failures: map[string]int{}, failedBecause: map[string]string{}}
 	judged := map[string]bool{}
 	for _, name := range c.Metrics {
 		judged[name] = true
@@ -122,6 +124,7 @@ func planOf(margin, confidence float64, blocks int) sequential.Plan {
 // judged metrics are decided, or the planned blocks are used up, or an error was found.
 func (f *flow) add(b block, spent time.Duration) (stop bool) {
 	for name, why := range b.failed {
+		f.failedBecause[name] = why
 		if f.failures[name]++; f.failures[name] >= maxFailures {
 			f.err = fmt.Errorf("gate: %s failed in %d blocks: %s", name, maxFailures, why)
 		}

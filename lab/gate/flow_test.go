@@ -162,3 +162,15 @@ func TestSeveralJudgedMetricsShareTheError(t *testing.T) {
 		t.Errorf("four metrics at 99 %%: got the confidence %v, want 0.9975 each", got)
 	}
 }
+
+// TestAVersionThatFailsInAFewBlocksIsNamed: its verdict alone would say that it is as good.
+func TestAVersionThatFailsInAFewBlocksIsNamed(t *testing.T) {
+	f := newFlow(config(), DefaultBudget, sequential.MaxBlocks)
+	f.blocks = 39
+	f.add(block{failed: map[string]string{headName: "a wrong status"}}, time.Second)
+	var o Outcome
+	o.warnOfFailures(f)
+	if want := "head failed in 1 of 40 blocks, which do not count: a wrong status"; len(o.Warnings) != 1 || o.Warnings[0] != want {
+		t.Errorf("got the warnings %q, want %q", o.Warnings, want)
+	}
+}

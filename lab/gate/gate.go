@@ -18,7 +18,7 @@ import (
 // or the end of ctx. An error means that there is no verdict: a version could not be built or run,
 // or failed in several blocks.
 func Run(ctx context.Context, c Config) (o *Outcome, err error) {
-	if err := c.Validate(); err != nil {
+	if err := errors.Join(c.Validate(), c.checkOut()); err != nil {
 		return nil, err
 	}
 	t, err := newTrees()
@@ -38,6 +38,17 @@ func Run(ctx context.Context, c Config) (o *Outcome, err error) {
 	return g.measure(ctx)
 }
 
+// checkOut returns an error if the folder for the results holds a run, before anything is built.
+func (c *Config) checkOut() error {
+	if c.Out == "" {
+		return nil
+	}
+	if err := lab.CheckOut(c.Out); err != nil {
+		return fmt.Errorf("gate: %w", err)
+	}
+	return nil
+}
+
 // run is a gate whose versions are built. It belongs to the goroutine of Run.
 type run struct {
 	config     *Config
@@ -48,6 +59,7 @@ type run struct {
 	began      time.Time
 	// when the trials began, after the starts
 	trialsBegan time.Time
+	firstBlock  *time.Timer  // ends the trials; stopped after the first block
 	seen        map[int]bool // blocks that the flow has got
 	blocks      []block      // that count
 }
@@ -64,6 +76,9 @@ func (g *run) measure(ctx context.Context) (*Outcome, error) {
 			return nil, err
 		}
 	}
+	if err := c.checkBaseline(); err != nil {
+		return nil, err
+	}
 	left := (c.Budget - time.Since(g.began)).Round(100 * time.Millisecond)
 	g.flow = newFlow(c, left, g.mostBlocks())
 	runner, err := lab.NewRunner(ctx, c.experiment(left), g.options(), c.trialProgress)
@@ -75,13 +90,30 @@ func (g *run) measure(ctx context.Context) (*Outcome, error) {
 			return nil, errors.Join(err, runner.Close())
 		}
 	}
+	return g.trials(ctx, runner, left)
+}
+
+// trials runs the trials until there is a decision or the time that is left is used, and closes the
+// runner.
+func (g *run) trials(ctx context.Context, runner *lab.Runner, left time.Duration) (*Outcome, error) {
 	g.trialsBegan = time.Now()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	g.firstBlock = time.AfterFunc(max(left, 0), func() { cancel(errFirstBlock) })
+	defer g.firstBlock.Stop()
 	results, err := runner.Run(ctx)
-	if err = errors.Join(err, runner.Close()); err != nil {
+	err = errors.Join(err, runner.Close())
+	switch {
+	case context.Cause(ctx) == errFirstBlock:
+		return nil, fmt.Errorf("gate: the budget of %v %w: give more time, shorter windows, or a load that the server can carry", g.config.Budget, errFirstBlock)
+	case err != nil:
 		return nil, g.explain(err)
 	}
 	return g.conclude(results)
 }
+
+// errFirstBlock ends a gate whose first block takes its whole budget: it could not decide.
+var errFirstBlock = errors.New("ended within the first block")
 
 // explain says which versions the subjects in an error of the lab are.
 func (g *run) explain(err error) error {
@@ -120,6 +152,7 @@ func (g *run) afterBlock(r *result.Results) (stop bool) {
 	if len(r.Trials) == 0 {
 		return false
 	}
+	g.firstBlock.Stop()
 	number := r.Trials[len(r.Trials)-1].Block
 	if g.seen[number] {
 		return false
@@ -144,11 +177,8 @@ func (g *run) pair() figures {
 // conclude returns the outcome of the trials.
 func (g *run) conclude(r *result.Results) (*Outcome, error) {
 	f := g.flow
-	switch {
-	case f.err != nil:
+	if f.err != nil {
 		return nil, f.err
-	case f.blocks == 0 && len(r.Trials) > 0 && len(g.seen) == 0:
-		return nil, fmt.Errorf("gate: the budget of %v ended within the first block: give more time, or shorter windows", g.config.Budget)
 	}
 	for _, name := range g.config.Metrics {
 		if err := g.checkMeasured(name); err != nil {

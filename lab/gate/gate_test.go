@@ -200,6 +200,18 @@ func TestAnInterruptedGateLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// TestAFirstBlockBeyondTheBudgetEndsTheGate has a server that is never ready: each of its starts
+// takes longer than the budget.
+func TestAFirstBlockBeyondTheBudgetEndsTheGate(t *testing.T) {
+	r := newRepository(t)
+	c := r.gate("fast", "slow")
+	c.Program, c.Budget = Program{Run: "sh -c \"sleep 1000\" {addr}"}, time.Second
+	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the budget of 1s ended within the first block") {
+		t.Errorf("got %v, want an error that names the budget", err)
+	}
+	r.wantClean()
+}
+
 func TestInvalidGatesAreOneError(t *testing.T) {
 	r := newRepository(t)
 	outside := t.TempDir()

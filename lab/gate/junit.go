@@ -54,3 +54,13 @@ func (o *Outcome) JUnit() ([]byte, error) {
 	text, err := xml.MarshalIndent(s, "", "  ")
 	return append([]byte(xml.Header), append(text, '\n')...), err
 }
+
+// ErrorJUnit returns the JUnit report of a gate without an outcome: one test with an error.
+func ErrorJUnit(err error) []byte {
+	s := testSuite{Name: "weir lab gate", Tests: 1, Errors: 1, Time: "0", Cases: []testCase{{Name: "gate", Class: "gate", Time: "0", Error: &problem{err.Error()}}}}
+	text, bad := xml.MarshalIndent(s, "", "  ")
+	if bad != nil {
+		panic(bad) // the types are fixed: cannot fail
+	}
+	return append([]byte(xml.Header), append(text, '\n')...)
+}

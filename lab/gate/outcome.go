@@ -97,6 +97,7 @@ func (g *run) outcome(r *result.Results) *Outcome {
 		o.Verdict, o.Reason = Recorded, ""
 	}
 	o.warn()
+	o.warnOfFailures(f)
 	return o
 }
 
@@ -129,6 +130,15 @@ func (o *Outcome) warn() {
 	}
 	if 2*o.Disturbed > o.Trials {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("the machine was busy: %d of %d trials were disturbed. They count, and widen the interval", o.Disturbed, o.Trials))
+	}
+}
+
+// warnOfFailures names the versions that failed in some blocks, which are void.
+func (o *Outcome) warnOfFailures(f *flow) {
+	for _, name := range []string{baseName, headName} {
+		if n := f.failures[name]; n > 0 {
+			o.Warnings = append(o.Warnings, fmt.Sprintf("%s failed in %d of %d blocks, which do not count: %s", name, n, f.blocks+n, f.failedBecause[name]))
+		}
 	}
 }
 

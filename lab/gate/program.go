@@ -59,7 +59,7 @@ func (c *Config) build(ctx context.Context, t *trees, v Version, name string) (*
 	}
 	c.progress("building", string(v))
 	if err := s.Build(ctx, nil); err != nil {
-		return nil, fmt.Errorf("gate: %s: %w", v, err)
+		return nil, fmt.Errorf("gate: %s: %w%s", v, err, source.submodules())
 	}
 	s.BuildCmd = nil // it is built
 	return &Build{Version: v, Commit: source.commit, subject: s}, nil

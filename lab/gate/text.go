@@ -100,6 +100,16 @@ func (o *Outcome) Markdown() string {
 	return b.String()
 }
 
+// ErrorMarkdown returns the comment for a pull request of a gate without an outcome.
+func ErrorMarkdown(err error) string {
+	var b strings.Builder
+	b.WriteString("### Benchmark: no verdict\n\n")
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(&b, "- %s\n", code(strings.TrimSpace(line)))
+	}
+	return b.String()
+}
+
 func (j Judgement) range3() string {
 	switch {
 	case j.High == 0:

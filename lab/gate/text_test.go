@@ -3,6 +3,7 @@ package gate
 import (
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -98,5 +99,18 @@ func TestJSONHasTheVerdict(t *testing.T) {
 		if err := json.Unmarshal(text, &back); err != nil || back.Verdict != o.Verdict || len(back.Metrics) != len(o.Metrics) {
 			t.Errorf("%s: got %v (%+v), want what was written", name, err, back)
 		}
+	}
+}
+
+// TestAGateWithoutAnOutcomeHasReportsToo has an error with the output of a build.
+func TestAGateWithoutAnOutcomeHasReportsToo(t *testing.T) {
+	err := errors.New("gate: HEAD: build failed: cd /x && make\n<script>`x`</script> | \x1b[31mred\n]]>")
+	var suite testSuite
+	if bad := xml.Unmarshal(ErrorJUnit(err), &suite); bad != nil || suite.Errors != 1 || len(suite.Cases) != 1 || suite.Cases[0].Error == nil || !strings.Contains(suite.Cases[0].Error.Message, "<script>`x`</script>") {
+		t.Errorf("got the JUnit report %+v (%v), want one error with the text", suite, bad)
+	}
+	want := "### Benchmark: no verdict\n\n- `gate: HEAD: build failed: cd /x && make`\n- `` <script>`x`</script> | \x1b[31mred ``\n- `]]>`\n"
+	if got := ErrorMarkdown(err); got != want {
+		t.Errorf("got the Markdown %q, want %q", got, want)
 	}
 }

@@ -19,7 +19,16 @@ const removeTimeout = 30 * time.Second
 // A tree is the folder of a version's sources.
 type tree struct {
 	dir    string // absolute path of the folder that corresponds to the current one
+	top    string // of its worktree; empty for a folder
 	commit string // full hash; empty for a folder
+}
+
+// submodules returns what an error of a version with submodules adds; empty without them.
+func (t tree) submodules() string {
+	if _, err := os.Stat(filepath.Join(t.top, ".gitmodules")); t.top == "" || err != nil {
+		return ""
+	}
+	return "\nsubmodules are not checked out: if it needs them, start --build with git submodule update --init"
 }
 
 // trees holds the git worktrees of a gate in one temporary folder. It belongs to one goroutine.
@@ -75,7 +84,7 @@ func (t *trees) get(ctx context.Context, v Version, name string) (tree, error) {
 	if _, err := git(ctx, t.repo, "worktree", "add", "--quiet", "--detach", dir, commit); err != nil {
 		return tree{}, fmt.Errorf("gate: cannot check out %s: %w", v, err)
 	}
-	return tree{dir: filepath.Join(dir, filepath.FromSlash(t.prefix)), commit: commit}, nil
+	return tree{dir: filepath.Join(dir, filepath.FromSlash(t.prefix)), top: dir, commit: commit}, nil
 }
 
 func (t *trees) findRepository(ctx context.Context, v Version) error {
@@ -124,14 +133,20 @@ func (t *trees) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// gitGrace is how long processes that a killed git left may keep its output open.
+const gitGrace = 2 * time.Second
+
 // git runs a git command in a folder, and returns its trimmed output. The error holds its last
-// line. It has a process group of its own, so that Ctrl-C does not reach it.
+// line. Hooks of the repository do not run: they may change it. The command has a process group of
+// its own, so that Ctrl-C does not reach it, and the end of ctx ends its filters too.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=/dev/null"}, args...)...)
 	cmd.Dir = dir
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = gitGrace
 	err := cmd.Run()
 	switch {
 	case err == nil:

@@ -3,6 +3,7 @@ package http
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,8 +17,26 @@ import (
 // send malformed requests.
 type conn struct {
 	*net.TCPConn
-	in *bufio.Reader
-	b  *bench
+	in      *bufio.Reader
+	allowed *allowance // of what in reads
+	b       *bench
+}
+
+// allowance reads at most so many bytes from a connection, and then fails.
+type allowance struct {
+	from io.Reader
+	left int // bytes
+}
+
+var errTooLong = errors.New("more than a response may have")
+
+func (a *allowance) Read(p []byte) (int, error) {
+	if a.left == 0 {
+		return 0, errTooLong
+	}
+	n, err := a.from.Read(p[:min(len(p), a.left)])
+	a.left -= n
+	return n, err
 }
 
 // response is one response, with its whole body decoded from chunks.
@@ -26,13 +45,20 @@ type response struct {
 	body []byte
 }
 
-// maxBody is the longest body of a response that the checks read, in bytes.
-const maxBody = 64 << 20
+const (
+	// maxBody is the longest body of a response that the checks read, in bytes.
+	maxBody = 64 << 20
+	// maxHead is the longest head of a response that the checks read, in bytes.
+	maxHead = 1 << 20
+	// maxInterim is how many 1xx responses may come before the final one.
+	maxInterim = 32
+)
 
 // dial connects; the end of the round closes the connection.
 func (b *bench) dial() *conn {
 	c := b.Dial()
-	return &conn{c, bufio.NewReader(c), b}
+	a := &allowance{from: c, left: maxHead}
+	return &conn{c, bufio.NewReader(a), a, b}
 }
 
 // dialAll connects n times.
@@ -54,12 +80,42 @@ func (v *conn) write(text string) { contract.WriteText(v.TCPConn, text) }
 
 // read reads the response to a request with the method.
 func (v *conn) read(method string) response {
-	r, err := http.ReadResponse(v.in, &http.Request{Method: method})
-	contract.Expect(err == nil, "expected a response: %w", contract.DescribeError(err))
+	r := v.readHead(method)
+	v.allowed.left = 2 * maxBody // chunks have a head each
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	contract.Expect(len(body) <= maxBody, "expected a body of at most %d MiB, saw more", maxBody>>20)
-	contract.Expect(err == nil, "expected a body of %d bytes, saw %d: %w", r.ContentLength, len(body), contract.DescribeError(err))
+	length := "in chunks or up to the end of the connection"
+	if r.ContentLength >= 0 {
+		length = fmt.Sprintf("of %d bytes", r.ContentLength)
+	}
+	contract.Expect(err == nil, "expected a body %s, saw %d bytes: %w", length, len(body), contract.DescribeError(err))
 	return response{r, body}
+}
+
+// readHead reads the head of the final response. Interim ones are skipped: a client must be able
+// to, whether it expects them or not (RFC 9110, 15.2).
+func (v *conn) readHead(method string) *http.Response {
+	v.allowed.left = maxHead
+	for range maxInterim + 1 {
+		r, err := http.ReadResponse(v.in, &http.Request{Method: method})
+		contract.Expect(err == nil, "expected a response: %w", shortened(contract.DescribeError(err)))
+		if r.StatusCode >= 200 || r.StatusCode == http.StatusSwitchingProtocols {
+			return r
+		}
+	}
+	contract.Failf("expected a response, saw more than %d interim ones", maxInterim)
+	return nil
+}
+
+// maxErrorText limits the text of an error that quotes what a server sent, in bytes.
+const maxErrorText = 200
+
+// shortened returns err, or the start of its text.
+func shortened(err error) error {
+	if err == nil || len(err.Error()) <= maxErrorText {
+		return err
+	}
+	return fmt.Errorf("%.*s…", maxErrorText, err.Error())
 }
 
 // readFile reads the response to a request for a file, and checks it.

@@ -75,6 +75,7 @@ func (v *conn) ask(r httpload.Request, last bool) {
 		v.write(requestText(r, v.b.Addr(), last))
 		a := v.read(r.Method)
 		contract.Must(r.Judge(a.StatusCode, a.body))
+		contract.Expect(v.in.Buffered() == 0, "expected nothing after the response, saw %d bytes", v.in.Buffered())
 	})
 }
 

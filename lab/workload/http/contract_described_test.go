@@ -99,6 +99,7 @@ func TestEveryNeedIsChecked(t *testing.T) {
 	t.Parallel()
 	page := Needs{KeepAlive: true, Connections: 60, Requests: []httpload.Request{{Path: pagePath}}}
 	for _, test := range []struct{ fault, want string }{
+		{"wrong length", "answer: GET /page.html: expected nothing after the response, saw 1 bytes"},
 		{"closes after 20", "keep-alive: request 20 on one connection: GET /page.html: expected a response: the server "},
 		{"takes 50", "connections: on one of 60 connections: GET /page.html: expected"},
 		{"one at a time", "connections: on one of 60 connections: GET /page.html: expected"},
