@@ -132,7 +132,7 @@ func (t *Test) Ended() bool {
 func (t *Test) Close() Decision {
 	n := len(t.logs)
 	if !t.Ended() && n >= FirstLook {
-		t.widths = widths(lastLevels(1-t.plan.Confidence, t.plan.Blocks, FirstLook, n))
+		t.widths = widths(levelsUntil(1-t.plan.Confidence, t.plan.Blocks, FirstLook, n, true))
 		t.last = t.decide()
 	}
 	t.closed = true
