@@ -16,15 +16,16 @@ import (
 // default.
 type Headline struct {
 	Subjects []string `toml:"subjects"` // two; default: the first two that take part
-	Metric   string   `toml:"metric"`   // cpu_us_per_message (the default), requests_per_s or mean_us
-	Load     string   `toml:"load"`     // by name; default: the first one
+	// cpu_us_per_message (the default), requests_per_s or mean_us
+	Metric string `toml:"metric"`
+	Load   string `toml:"load"` // by name; default: the first one
 	// default: the most connections of the load
 	Connections int    `toml:"connections"`
 	Pattern     string `toml:"pattern"` // default: the first one of the load
 }
 
-// checkHeadline returns an error if the experiment's headline is not one of its comparisons. It must
-// be called before flags leave subjects or cells out.
+// checkHeadline returns an error if the experiment's headline is not one of its comparisons. It
+// must be called before flags leave subjects or cells out.
 func (e *Experiment) checkHeadline() error {
 	h := e.Headline
 	for _, check := range []string{e.wrongHeadlineSubjects(h.Subjects), e.wrongHeadlineCell(h), e.wrongHeadlineMetric(h)} {
@@ -115,10 +116,10 @@ func (e *Experiment) loadNames() []string {
 	return names
 }
 
-// chooseHeadline returns what a run of the plan tests first; nil: no cell has two subjects whose CPU
-// is measured. If the headline of the experiment cannot be tested, another one takes its place: the
-// subject of it that is left and the first other one, or the first two, in its cell or in the first
-// cell that has two.
+// chooseHeadline returns what a run of the plan tests first; nil: no cell has two subjects whose
+// CPU is measured. If the headline of the experiment cannot be tested, another one takes its place:
+// the subject of it that is left and the first other one, or the first two, in its cell or in the
+// first cell that has two.
 func (p Plan) chooseHeadline(e *Experiment, measured []string) *result.Headline {
 	if len(e.Saturation) > 0 || len(p.Cells) == 0 {
 		return nil
@@ -187,8 +188,8 @@ func (p Plan) measuredIn(c workload.Cell, measured []string) []string {
 	return slices.DeleteFunc(slices.Clone(p.subjectsFor(c)), func(s string) bool { return !slices.Contains(measured, s) })
 }
 
-// headlinePair returns two of the present subjects: those that are named, or the one of them that is
-// present and the first other one, or the first two. missing names those that are not present.
+// headlinePair returns two of the present subjects: those that are named, or the one of them that
+// is present and the first other one, or the first two. missing names those that are not present.
 func headlinePair(named, present []string) (a, b string, missing []string) {
 	var chosen []string
 	for _, name := range named {

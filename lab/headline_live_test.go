@@ -66,10 +66,10 @@ func liveBench(t *testing.T, seed uint64, hashes ...int) *bench {
 	return b
 }
 
-// TestLiveHeadlines runs real quick runs of nearly four minutes each: of two equal servers, and of two
-// of which one does twice the hashing. WEIR_HEADLINE_RUNS is the number of each. The machine should be
-// quiet: the test fails if a planted difference is not found in nine of ten runs, or if more than one
-// run in ten finds one that is none.
+// TestLiveHeadlines runs real quick runs of nearly four minutes each: of two equal servers, and of
+// two of which one does twice the hashing. WEIR_HEADLINE_RUNS is the number of each. The machine
+// should be quiet: the test fails if a planted difference is not found in nine of ten runs, or if
+// more than one run in ten finds one that is none.
 func TestLiveHeadlines(t *testing.T) {
 	runs := testsize.Of(t, "WEIR_HEADLINE_RUNS", 0)
 	if runs == 0 {

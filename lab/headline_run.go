@@ -19,9 +19,9 @@ const (
 )
 
 // planHeadline records the headline of the run and plans the blocks of its own. It has such blocks
-// in a run with a time limit: as many as fit beside one block of each cell. Without a time limit, or
-// if fewer than a decision needs would fit, it is tested in the blocks that all subjects share. The
-// plan depends on the experiment alone, so that a resumed run has the same.
+// in a run with a time limit: as many as fit beside one block of each cell. Without a time limit,
+// or if fewer than a decision needs would fit, it is tested in the blocks that all subjects share.
+// The plan depends on the experiment alone, so that a resumed run has the same.
 func (r *Runner) planHeadline() {
 	if r.options.AfterBlock != nil {
 		r.plan.Headline = nil // the caller has a test of its own

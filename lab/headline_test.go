@@ -142,8 +142,8 @@ func planned(t *testing.T, e *Experiment, names ...string) *Runner {
 	return r
 }
 
-// TestQuickFormsHaveTimeForTheirHeadline: with as many blocks of its own, the headline is decided in
-// nine of ten runs if its ratio is 1.3 (lab/stat/sequential, TestHeadlineIsDecided).
+// TestQuickFormsHaveTimeForTheirHeadline: with as many blocks of its own, the headline is decided
+// in nine of ten runs if its ratio is 1.3 (lab/stat/sequential, TestHeadlineIsDecided).
 func TestQuickFormsHaveTimeForTheirHeadline(t *testing.T) {
 	eachForm(t, func(name, variant string, e *Experiment) {
 		if e.TimeLimit == 0 {
@@ -170,7 +170,7 @@ func TestOnlyRunsWithATimeLimitHaveBlocksForTheHeadline(t *testing.T) {
 	}{
 		{"no limit", 0, 0},
 		{"no time", 30 * time.Second, 0},
-		{"some time", 220 * time.Second, 4}, // 40 trials of a round, and 4 of each block, take 3.8 s each
+		{"some time", 220 * time.Second, 4}, // 40 trials of a round and 4 of each block, of 3.8 s
 		{"much time", 10 * time.Hour, maxHeadlineBlocks},
 	} {
 		e, err := ParseExperiment("mine", withHeadline(""))

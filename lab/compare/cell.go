@@ -61,8 +61,8 @@ func indexOrEnd(list []string, name string) int {
 	return len(list)
 }
 
-// trials returns the cell's accepted trials with measured CPU by subject, without the headline's own
-// blocks. An A/A control has its own name.
+// trials returns the cell's accepted trials with measured CPU by subject, without the headline's
+// own blocks. An A/A control has its own name.
 func (c cell) trials(r *result.Results) map[string][]*result.Trial {
 	return c.trialsIn(r, func(t *result.Trial) bool { return !t.OfHeadline() })
 }

@@ -16,12 +16,12 @@
 //
 // # The headline
 //
-// A run may have a headline: one comparison that is tested first and alone, with 4 of the 5 %. If it
-// is "different", the others in its metric have 5 % together, and otherwise 1 % (lab/stat,
-// JudgeRest). In a run with a time limit the headline has blocks of its own, as many as a sequential
-// test needs (lab/stat/sequential). Their number depends on their figures, so no other comparison
-// uses them. The number of all other blocks depends on the time that is left, and not on the figures
-// in them.
+// A run may have a headline: one comparison that is tested first and alone, with 4 of the 5 %. If
+// it is "different", the others in its metric have 5 % together, and otherwise 1 % (lab/stat,
+// JudgeRest). In a run with a time limit the headline has blocks of its own, as many as a
+// sequential test needs (lab/stat/sequential). Their number depends on their figures, so no other
+// comparison uses them. The number of all other blocks depends on the time that is left, and not on
+// the figures in them.
 //
 // A comparison has two confidence intervals: an ordinary one of 95 %, and one with the correction
 // of the p value. Reports show the second, which agrees with the verdict.

@@ -118,8 +118,8 @@ func recordedTrials(t *testing.T) (logs []float64) {
 	return logs
 }
 
-// quickRun simulates runs of four subjects in three cells with a time limit, in which 160 trials fit:
-// so there are shared blocks for the other comparisons too.
+// quickRun simulates runs of four subjects in three cells with a time limit, in which 160 trials
+// fit: so there are shared blocks for the other comparisons too.
 type quickRun struct {
 	random *rand.Rand
 	noise  []float64          // logarithms of recorded trials
@@ -141,8 +141,8 @@ func (q quickRun) block(r *result.Results, pattern string, number int, names ...
 	}
 }
 
-// run returns a run whose headline is a / b: first blocks of its own until it is decided or they are
-// used up, then as many rounds of all as fit.
+// run returns a run whose headline is a / b: first blocks of its own until it is decided or they
+// are used up, then as many rounds of all as fit.
 func (q quickRun) run(k Kind) *result.Results {
 	r := &result.Results{Subjects: []result.Subject{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}, Plan: result.Plan{Patterns: quickPatterns, Margin: 0.05, AAControl: "a", WindowMS: 500},
 		Headline: &result.Headline{A: "a", B: "b", Metric: result.MetricCPU, Load: "messages", Connections: 64, Pattern: "staggered", PlannedBlocks: quickPlanned}}
@@ -157,8 +157,8 @@ func (q quickRun) run(k Kind) *result.Results {
 	return r
 }
 
-// TestAtMostOneRunInTwentyHasAFalseDifference simulates whole runs: the headline with its looks, and
-// the other comparisons after it.
+// TestAtMostOneRunInTwentyHasAFalseDifference simulates whole runs: the headline with its looks,
+// and the other comparisons after it.
 func TestAtMostOneRunInTwentyHasAFalseDifference(t *testing.T) {
 	runs := testsize.Of(t, "WEIR_HEADLINE_SIMULATIONS", 30)
 	k := Kind{Metrics: func(*result.Trial) []string { return []string{result.MetricCPU} }}

@@ -13,9 +13,9 @@ import (
 	"weir/lab/stat"
 )
 
-// Digest is a run prepared for the report: its trials by cell, with means and intervals. Cells do not
-// have the trials of the headline's own blocks: the means of subjects are compared by eye, and the
-// machine may have been faster then.
+// Digest is a run prepared for the report: its trials by cell, with means and intervals. Cells do
+// not have the trials of the headline's own blocks: the means of subjects are compared by eye, and
+// the machine may have been faster then.
 type Digest struct {
 	result.Results // without comparisons that have no pair of trials
 	kind           Kind

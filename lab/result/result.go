@@ -24,7 +24,8 @@ type Results struct {
 	// "im", "im-published", or the path of an experiment file
 	Experiment string `json:"experiment"`
 	Question   string `json:"question"` // the experiment's question, in one sentence
-	// the comparison that is tested first and alone, with its verdict; nil: none, as in older results
+	// the comparison that is tested first and alone, with its verdict; nil: none, as in older
+	// results
 	Headline *Headline `json:"headline,omitempty"`
 	// the exact command that repeats the run, seed included
 	Command  string    `json:"command"`
@@ -158,8 +159,8 @@ type Trial struct {
 	Load        string `json:"load"`    // the name of a Plan.Loads entry
 	Connections int    `json:"connections"`
 	Pattern     string `json:"pattern"`
-	// blocks are counted from 0 within a (load, connections, pattern) group, those of the headline's
-	// own from FirstHeadlineBlock
+	// blocks are counted from 0 within a (load, connections, pattern) group, those of the
+	// headline's own from FirstHeadlineBlock
 	Block    int       `json:"block"`
 	Position int       `json:"position"` // in the block, from 0
 	Attempt  int       `json:"attempt"`  // 1 for the first attempt at this position

@@ -22,10 +22,10 @@ func JudgeHeadline(e Estimate, margin float64) Verdict {
 	return judge([]Estimate{e}, margin, HeadlineShare, HeadlineShare)[0]
 }
 
-// JudgeRest is Judge for the comparisons besides a headline that was tested in the same metric, with
-// the word of its verdict. They have the whole level if the headline passed it on, and the rest of
-// it otherwise. This is the fallback procedure (Wiens 2003), a case of the graphical procedures of
-// Bretz and others (2009).
+// JudgeRest is Judge for the comparisons besides a headline that was tested in the same metric,
+// with the word of its verdict. They have the whole level if the headline passed it on, and the
+// rest of it otherwise. This is the fallback procedure (Wiens 2003), a case of the graphical
+// procedures of Bretz and others (2009).
 //
 // The family-wise error rate of false "different", the headline's included, is at most 5 %. If the
 // headline's ratio is 1, a false verdict on it has a probability of 4 %, and without it the others

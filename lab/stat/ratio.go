@@ -51,8 +51,8 @@ func PairedRatio(a, b []Trial) Estimate {
 	return e
 }
 
-// BlockRatios returns the ratio of two subjects in each block that PairedRatio uses, in the order of
-// the blocks' numbers.
+// BlockRatios returns the ratio of two subjects in each block that PairedRatio uses, in the order
+// of the blocks' numbers.
 func BlockRatios(a, b []Trial) []float64 {
 	ratios, _ := pairedDifferences(a, b)
 	for i, log := range ratios {

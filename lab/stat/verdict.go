@@ -130,8 +130,8 @@ func shared(p []float64, share float64) []float64 {
 }
 
 // holmLevels returns the level at which Holm's procedure tests each p: the family's share of the
-// level divided by the number of tests not yet done. The procedure stops at the first hypothesis that is not
-// rejected; all later ones keep its level.
+// level divided by the number of tests not yet done. The procedure stops at the first hypothesis
+// that is not rejected; all later ones keep its level.
 func holmLevels(p []float64, share float64) []float64 {
 	levels := make([]float64, len(p))
 	level, ended := 0.0, false

@@ -73,8 +73,8 @@ func (s *Synthetic) Run() *Synthetic {
 	return s
 }
 
-// own adds blocks of the headline's subjects, the first of which is the A/A control, with costs a and
-// b.
+// own adds blocks of the headline's subjects, the first of which is the A/A control, with costs a
+// and b.
 func (s *Synthetic) own(h result.Headline, blocks int, a, b float64) {
 	s.Headline, s.Plan.AAControl = &h, h.A
 	for number := range blocks {

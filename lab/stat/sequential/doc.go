@@ -42,8 +42,8 @@
 // (Interim analyses: the repeated confidence interval approach, Journal of the Royal Statistical
 // Society B 51, 1989, 305-361).
 //
-// A test that cannot have all of its planned blocks ends with Close: its last look has the error that
-// is left, as Lan and DeMets allow if the end does not depend on the blocks' ratios.
+// A test that cannot have all of its planned blocks ends with Close: its last look has the error
+// that is left, as Lan and DeMets allow if the end does not depend on the blocks' ratios.
 //
 // The tests simulate the error rates, with recorded and with skewed noise. docs/adr/0033 has the
 // table, and compares other procedures. docs/adr/0035 has that of two-sided plans with few blocks.

@@ -15,8 +15,8 @@ import (
 	"weir/internal/testsize"
 )
 
-// headlineTrials is the number of trials in a block of a run's headline: two of each of its subjects
-// and of the A/A control.
+// headlineTrials is the number of trials in a block of a run's headline: two of each of its
+// subjects and of the A/A control.
 const headlineTrials = 6
 
 // headlinePlan is the test of a headline, as lab/compare plans it: 2 % at each limit.
@@ -83,9 +83,9 @@ func headlineNoises(t *testing.T) (all []noise) {
 // TestQuickFormsHaveTimeForTheirHeadline): 3 of web, 5 of pipes, 6 of im, 9 of requests.
 var headlineBlocks = []int{3, 5, 6, 9}
 
-// TestHeadlineIsDecided checks the error rates of headlines, and their power where the noise is that
-// of trials that the lab accepted. It prints them with -v. WEIR_HEADLINE_SIMULATIONS sets the number
-// of simulated headlines of each noise, ratio and number of blocks.
+// TestHeadlineIsDecided checks the error rates of headlines, and their power where the noise is
+// that of trials that the lab accepted. It prints them with -v. WEIR_HEADLINE_SIMULATIONS sets the
+// number of simulated headlines of each noise, ratio and number of blocks.
 func TestHeadlineIsDecided(t *testing.T) {
 	tests := testsize.Of(t, "WEIR_HEADLINE_SIMULATIONS", 300)
 	var table strings.Builder

@@ -24,7 +24,8 @@ type Plan struct {
 	Margin     float64 // relative, over 0: 0.05 tolerates a ratio of up to 1.05
 	Confidence float64 // of each limit of the interval, over all looks: 0.99
 	Blocks     int     // most blocks, FirstLook to MaxBlocks
-	TwoSided   bool    // whether the verdicts are Different and Equivalent, in place of Worse and NoWorse
+	// whether the verdicts are Different and Equivalent, in place of Worse and NoWorse
+	TwoSided bool
 }
 
 // A Verdict is what the blocks so far show.
