@@ -160,7 +160,7 @@ func (q quickRun) run(k Kind) *result.Results {
 // TestAtMostOneRunInTwentyHasAFalseDifference simulates whole runs: the headline with its looks,
 // and the other comparisons after it.
 func TestAtMostOneRunInTwentyHasAFalseDifference(t *testing.T) {
-	runs := testsize.Of(t, "WEIR_HEADLINE_SIMULATIONS", 30)
+	runs := testsize.Of(t, "WEIR_HEADLINE_SIMULATIONS", 15)
 	k := Kind{Metrics: func(*result.Trial) []string { return []string{result.MetricCPU} }}
 	for name, costs := range map[string]map[string]float64{
 		"all are equal":                {"a": 1, "b": 1, "c": 1, "d": 1},

@@ -87,7 +87,7 @@ var headlineBlocks = []int{3, 5, 6, 9}
 // that of trials that the lab accepted. It prints them with -v. WEIR_HEADLINE_SIMULATIONS sets the
 // number of simulated headlines of each noise, ratio and number of blocks.
 func TestHeadlineIsDecided(t *testing.T) {
-	tests := testsize.Of(t, "WEIR_HEADLINE_SIMULATIONS", 300)
+	tests := testsize.Of(t, "WEIR_HEADLINE_SIMULATIONS", 100)
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-46s %6s %6s %9s %10s %9s %6s\n", "noise", "blocks", "ratio", "different", "equivalent", "undecided", "mean")
 	for _, n := range headlineNoises(t) {
