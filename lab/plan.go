@@ -119,10 +119,11 @@ func (p Plan) subjectsFor(c workload.Cell) []string {
 	return p.Subjects
 }
 
-// participants returns the subjects in c's blocks, with the A/A control. The caller owns the slice.
+// participants returns the subjects in c's blocks, with the A/A control. A load that is limited to
+// one block has no control, because one block gives no interval. The caller owns the slice.
 func (p Plan) participants(c workload.Cell) []string {
 	all := slices.Clone(p.subjectsFor(c))
-	if p.AAControl != "" && slices.Contains(all, p.AAControl) {
+	if p.AAControl != "" && p.LoadBlocks[c.Load] != 1 && slices.Contains(all, p.AAControl) {
 		all = append(all, p.AAControl+result.ControlSuffix)
 	}
 	return all
