@@ -27,8 +27,10 @@ func (r *Runner) announcePlan(skip map[Place]bool) {
 			}
 		}
 	}
+	headline := r.estimateHeadline(skip)
+	all.trials, all.time = all.trials+headline.trials, all.time+headline.time
 	what := all.String()
-	r.total, r.timeLimited = r.plan.Trials(), false
+	r.total, r.timeLimited = r.plan.Trials()+r.plannedHeadlineTrials(), headline.trials > 0
 	switch limit := time.Duration(r.experiment.TimeLimit); {
 	case limit > 0 && first.time > limit:
 		what = fmt.Sprintf("%v: one block of each cell, which is the least and exceeds the limit of %v", first, limit)
@@ -38,6 +40,29 @@ func (r *Runner) announcePlan(skip map[Place]bool) {
 		r.timeLimited = true
 	}
 	r.progress(Progress{Phase: "planned:", What: what, CPU: -1})
+}
+
+// estimateHeadline estimates the headline's own blocks, which may be fewer than planned.
+func (r *Runner) estimateHeadline(skip map[Place]bool) (all estimate) {
+	if r.plannedHeadlineTrials() == 0 || r.sharedBlocksStarted() {
+		return all
+	}
+	for number := range r.results.Headline.PlannedBlocks {
+		for _, p := range r.plan.headlineBlock(number) {
+			if !skip[p] {
+				all.add(r.expectedDuration(p))
+			}
+		}
+	}
+	return all
+}
+
+// plannedHeadlineTrials is the number of trials in the headline's own blocks, if all are needed.
+func (r *Runner) plannedHeadlineTrials() int {
+	if r.results.Headline == nil || r.results.Headline.PlannedBlocks == 0 {
+		return 0
+	}
+	return r.results.Headline.PlannedBlocks * len(r.plan.headlineBlock(0))
 }
 
 // estimate is a number of trials, and how long they take on a quiet machine.

@@ -60,6 +60,8 @@ type Settings struct {
 	AllAccounting bool `toml:"rulers"`
 	// add an A/A control: one subject takes part twice; default true, and false with Saturation
 	AAControl *bool `toml:"twin"`
+	// the comparison that is tested first and alone
+	Headline Headline `toml:"headline"`
 	// shares of capacity in percent, measured instead of the loads' own rates; empty: none
 	Saturation []int `toml:"saturation"`
 	// of the workload's own type
@@ -122,7 +124,11 @@ func ParseExperiment(name string, text []byte) (*Experiment, error) {
 	if err := k.decode(text, &d); err != nil {
 		return nil, fmt.Errorf("lab: %s: %w", name, err)
 	}
-	return &Experiment{Name: d.Name, Settings: d.Settings, Variants: d.Variants}, nil
+	e := &Experiment{Name: d.Name, Settings: d.Settings, Variants: d.Variants}
+	if err := e.checkHeadline(); err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 // Apply changes the settings to those of the named variant.
@@ -145,7 +151,7 @@ func (e *Experiment) Apply(variant string) error {
 		return fmt.Errorf("lab: %s: variant %s: %w", e.Name, variant, err)
 	}
 	e.Settings = d.Settings
-	return nil
+	return e.checkHeadline()
 }
 
 // SetLoads changes a setting of every load, as if the file had it. It is an error if the workload's

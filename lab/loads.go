@@ -7,13 +7,16 @@ import (
 	"weir/lab/workload"
 )
 
+// defaultLoadName names the load of an index.
+func defaultLoadName(i int) string { return fmt.Sprintf("load%d", i+1) }
+
 // validateLoads names the loads that have no name. It checks that the generator can offer every
 // load to every number of connections in every pattern, so that a run does not fail in the middle.
 func (e *Experiment) validateLoads() error {
 	seen := map[string]bool{}
 	for i, l := range e.Loads {
 		shared := l.Shared()
-		workload.SetDefault(&shared.Name, fmt.Sprintf("load%d", i+1))
+		workload.SetDefault(&shared.Name, defaultLoadName(i))
 		bad := ""
 		switch {
 		case !e.kind().owns(l):

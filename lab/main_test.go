@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 		limit, _ := strconv.ParseInt(os.Args[3], 10, 64)
 		serve(os.Args[2], limit)
 	}
+	if len(os.Args) == 4 && os.Args[1] == "hashing" {
+		serveHashing(os.Args[2], os.Args[3])
+	}
 	if len(os.Args) == 4 && os.Args[1] == "forward" {
 		forward(os.Args[2], os.Args[3])
 	}

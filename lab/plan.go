@@ -29,8 +29,9 @@ type Plan struct {
 	Seed      uint64
 	Cells     []workload.Cell
 	Subjects  []string
-	AAControl string // the one of Subjects that takes part twice; empty: none
-	Blocks    int    // blocks in each cell
+	AAControl string           // the one of Subjects that takes part twice; empty: none
+	Headline  *result.Headline // what is compared first; nil: none
+	Blocks    int              // blocks in each cell
 	// blocks in the cells with the most connections; used where it is more than Blocks
 	BusiestBlocks int
 
@@ -39,8 +40,9 @@ type Plan struct {
 	LoadBlocks   map[string]int // by load name: the limit on the blocks in each of its cells
 }
 
-// NewPlan computes an experiment's cells for the given subjects. If an A/A control is wanted, the
-// seed selects it among the subjects whose CPU is measured, since only these are compared.
+// NewPlan computes an experiment's cells and headline for the given subjects. If an A/A control is
+// wanted, the seed selects it among the subjects of the headline. Their CPU is measured; without a
+// headline the control is any subject whose CPU is.
 func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 	p := Plan{Seed: seed, Subjects: subjectNames(subjects), Blocks: e.Blocks, BusiestBlocks: e.BusiestBlocks, LoadSubjects: map[string][]string{}, LoadBlocks: map[string]int{}}
 	measured := subjectNames(slices.DeleteFunc(slices.Clone(subjects), func(s result.Subject) bool { return s.Elsewhere }))
@@ -54,8 +56,12 @@ func NewPlan(e *Experiment, subjects []result.Subject, seed uint64) Plan {
 			}
 		}
 	}
-	if *e.AAControl && len(measured) > 0 {
-		p.AAControl = measured[p.randomStream(0).IntN(len(measured))]
+	candidates := measured
+	if p.Headline = p.chooseHeadline(e, measured); p.Headline != nil {
+		candidates = []string{p.Headline.A, p.Headline.B}
+	}
+	if *e.AAControl && len(candidates) > 0 {
+		p.AAControl = candidates[p.randomStream(0).IntN(len(candidates))]
 	}
 	return p
 }
@@ -113,10 +119,11 @@ func (p Plan) subjectsFor(c workload.Cell) []string {
 	return p.Subjects
 }
 
-// participants returns the subjects in c's blocks, with the A/A control. The caller owns the slice.
+// participants returns the subjects in c's blocks, with the A/A control. A load that is limited to
+// one block has no control, because one block gives no interval. The caller owns the slice.
 func (p Plan) participants(c workload.Cell) []string {
 	all := slices.Clone(p.subjectsFor(c))
-	if p.AAControl != "" && slices.Contains(all, p.AAControl) {
+	if p.AAControl != "" && p.LoadBlocks[c.Load] != 1 && slices.Contains(all, p.AAControl) {
 		all = append(all, p.AAControl+result.ControlSuffix)
 	}
 	return all
@@ -137,7 +144,24 @@ func (p Plan) All() iter.Seq[[]Place] {
 }
 
 func (p Plan) block(r *rand.Rand, c workload.Cell, number int) []Place {
-	order := p.participants(c)
+	return palindrome(r, c, number, p.participants(c))
+}
+
+// headlineBlock returns a block of the headline's two subjects, and of the A/A control if it is one
+// of them. Its number counts from 0. The plan has a headline.
+func (p Plan) headlineBlock(number int) []Place {
+	h := p.Headline
+	order := []string{h.A, h.B}
+	if slices.Contains(order, p.AAControl) {
+		order = append(order, p.AAControl+result.ControlSuffix)
+	}
+	c := workload.Cell{Load: h.Load, Connections: h.Connections, Pattern: h.Pattern}
+	number += result.FirstHeadlineBlock
+	return palindrome(p.randomStream(uint64(number)+1), c, number, order)
+}
+
+// palindrome returns a block of subjects in random order, then in the mirrored one.
+func palindrome(r *rand.Rand, c workload.Cell, number int, order []string) []Place {
 	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	places := make([]Place, 0, 2*len(order))
 	for _, s := range order {

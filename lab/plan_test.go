@@ -149,3 +149,14 @@ func TestPlaceIsFinishedByAcceptanceFailureOrLastAttempt(t *testing.T) {
 		}
 	}
 }
+
+// TestLoadWithOneBlockHasNoControl: one block gives no interval of a subject and its control.
+func TestLoadWithOneBlockHasNoControl(t *testing.T) {
+	cell := workload.Cell{Load: "l", Connections: 1, Pattern: "poisson"}
+	for blocks, want := range map[int]int{0: 6, 1: 4, 2: 6} {
+		p := Plan{Subjects: []string{"a", "b"}, AAControl: "a", LoadBlocks: map[string]int{"l": blocks}}
+		if got := p.BlockLen(cell); got != want {
+			t.Errorf("a limit of %d blocks: got %d trials in a block, want %d", blocks, got, want)
+		}
+	}
+}

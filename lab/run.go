@@ -145,6 +145,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
 	p.AAControl = r.plan.AAControl
+	r.planHeadline()
 	r.reportUnmetLoads()
 	return nil
 }
@@ -230,17 +231,22 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	if err == nil {
 		r.results.Finished = time.Now()
 	}
-	r.results.Comparisons = append(r.results.Comparisons[:0], r.experiment.kind().Report().Compare().All(r.results)...)
+	k := r.experiment.kind().Report().Compare()
+	r.results.Headline = k.Headline(r.results)
+	r.results.Comparisons = append(r.results.Comparisons[:0], k.All(r.results)...)
 	return r.results, errors.Join(err, r.store.save(r.results))
 }
 
-// runTrials runs the blocks of the plan, as many as fit the experiment's time limit. The first
-// round always runs, because comparisons need it.
+// runTrials runs the headline's own blocks, then the blocks of the plan, as many as fit the
+// experiment's time limit. The first round always runs, because comparisons need it.
 func (r *Runner) runTrials(ctx context.Context) error {
 	skip := finishedPlaces(r.results.Trials)
 	r.placesDone = len(skip)
 	r.announcePlan(skip)
 	r.warnOfWarmUps()
+	if err := r.runHeadline(ctx, skip); err != nil {
+		return err
+	}
 	first := 0 // places of the first round that remain
 	for _, c := range r.plan.cellsOf(0) {
 		first += r.plan.BlockLen(c)
@@ -249,19 +255,13 @@ func (r *Runner) runTrials(ctx context.Context) error {
 		if block[0].Block > 0 && r.outOfTime(len(block)) {
 			return nil
 		}
-		for i, p := range block {
-			toCome := len(block) - i - 1
-			if p.Block == 0 {
-				first--
-				toCome = first
-			}
-			if skip[p] {
-				continue
-			}
-			if err := r.runPlace(ctx, p, toCome); err != nil {
-				return err
-			}
-			r.placesDone++
+		toCome := 0
+		if block[0].Block == 0 {
+			first -= len(block)
+			toCome = first
+		}
+		if err := r.runBlock(ctx, block, skip, toCome); err != nil {
+			return err
 		}
 		if r.options.AfterBlock != nil && r.options.AfterBlock(r.results) {
 			return nil

@@ -103,7 +103,7 @@ func (v *liveView) warn(text string) {
 
 // stays reports whether p is news rather than a state of the run.
 func stays(p lab.Progress) bool {
-	return p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:"
+	return p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:" || p.Phase == "headline:"
 }
 
 func lineOf(p lab.Progress, m liveModel, now time.Time) string {
@@ -296,6 +296,9 @@ func describePlace(p lab.Progress) string {
 	}
 	if p.Step != "" {
 		return s + fmt.Sprintf("%s: %.0f messages/s", p.Step, p.Rate)
+	}
+	if n := p.Place.Block - result.FirstHeadlineBlock; n >= 0 {
+		return s + fmt.Sprintf("headline's block %d", n+1)
 	}
 	return s + fmt.Sprintf("block %d", p.Place.Block+1)
 }

@@ -114,3 +114,27 @@ func TestATotalThatTheTimeLimitMayCutIsAMaximum(t *testing.T) {
 		}
 	}
 }
+
+// TestTheHeadlineIsNewsWithinTheTrials: it stays on the screen, and the trials go on after it.
+func TestTheHeadlineIsNewsWithinTheTrials(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "err"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	v := &liveView{t: &terminal{err: file}}
+	p := trialProgress(0, 10, 0)
+	p.Place.Block = result.FirstHeadlineBlock + 1
+	v.show(p)
+	v.show(lab.Progress{Phase: "headline:", What: "a and b are different", CPU: -1})
+	v.show(trialProgress(4, 10, 0))
+	said, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"staggered, headline's block 2\n", "headline: a and b are different\n", "staggered, block 2\n"} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("got %q, want a line with %q", said, want)
+		}
+	}
+}

@@ -26,6 +26,8 @@ func (c cell) String() string {
 
 func cellOf(t *result.Trial) cell { return cell{t.Load, t.Connections, t.Pattern} }
 
+func cellOfHeadline(h *result.Headline) cell { return cell{h.Load, h.Connections, h.Pattern} }
+
 // cells returns the cells that have trials, by load, ascending connections and pattern. Loads and
 // patterns are in the plan's order; those that are not in the plan come last.
 func cells(r *result.Results) []cell {
@@ -59,9 +61,14 @@ func indexOrEnd(list []string, name string) int {
 	return len(list)
 }
 
-// trials returns the cell's accepted trials with measured CPU by subject. An A/A control has its
-// own name.
+// trials returns the cell's accepted trials with measured CPU by subject, without the headline's
+// own blocks. An A/A control has its own name.
 func (c cell) trials(r *result.Results) map[string][]*result.Trial {
+	return c.trialsIn(r, func(t *result.Trial) bool { return !t.OfHeadline() })
+}
+
+// trialsIn is trials of the blocks of which in reports true.
+func (c cell) trialsIn(r *result.Results, in func(*result.Trial) bool) map[string][]*result.Trial {
 	elsewhere := map[string]bool{}
 	for _, s := range r.Subjects {
 		elsewhere[s.Name] = s.Elsewhere
@@ -69,7 +76,7 @@ func (c cell) trials(r *result.Results) map[string][]*result.Trial {
 	m := map[string][]*result.Trial{}
 	for i := range r.Trials {
 		t := &r.Trials[i]
-		if t.Accepted && cellOf(t) == c && !elsewhere[t.Subject] {
+		if t.Accepted && in(t) && cellOf(t) == c && !elsewhere[t.Subject] {
 			m[t.Subject] = append(m[t.Subject], t)
 		}
 	}

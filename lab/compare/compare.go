@@ -14,6 +14,15 @@
 // and the mean time of operations on TCP/IP stacks. One sentence may therefore combine verdicts of
 // several cells. Comparisons without an interval test nothing and are not counted.
 //
+// # The headline
+//
+// A run may have a headline: one comparison that is tested first and alone, with 4 of the 5 %. If
+// it is "different", the others in its metric have 5 % together, and otherwise 1 % (lab/stat,
+// JudgeRest). In a run with a time limit the headline has blocks of its own, as many as a
+// sequential test needs (lab/stat/sequential). Their number depends on their figures, so no other
+// comparison uses them. The number of all other blocks depends on the time that is left, and not on
+// the figures in them.
+//
 // A comparison has two confidence intervals: an ordinary one of 95 %, and one with the correction
 // of the p value. Reports show the second, which agrees with the verdict.
 //
@@ -34,6 +43,7 @@
 package compare
 
 import (
+	"slices"
 	"strings"
 
 	"weir/lab/result"
@@ -47,17 +57,25 @@ const defaultMargin = 0.05
 // plan's order. It leaves out pairs without accepted trials of both in a cell.
 func (k Kind) All(r *result.Results) []result.Comparison {
 	var all families
+	h := k.Headline(r)
+	if h != nil && h.Blocks > 0 {
+		all.headline = h
+	}
 	for _, c := range cells(r) {
 		trials := c.trials(r)
 		for _, metric := range k.metrics(c, trials) {
 			for _, p := range pairs(subjects(r)) {
-				if a, b := trials[p.a], trials[p.b]; len(a) > 0 && len(b) > 0 {
+				if a, b := trials[p.a], trials[p.b]; len(a) > 0 && len(b) > 0 && !all.isHeadline(c, metric, p) {
 					all.add(c.comparison(p.a, p.b, metric), k.pairedEstimate(metric, a, b, r.Plan.WindowMS))
 				}
 			}
 		}
 	}
-	return all.withVerdicts(margin(r))
+	found := all.withVerdicts(margin(r))
+	if all.headline != nil {
+		found = slices.Insert(found, 0, k.headlineComparison(r, h))
+	}
+	return found
 }
 
 // pairedEstimate compares two subjects in one metric by paired differences of the same blocks.
@@ -73,6 +91,21 @@ func (k Kind) pairedEstimate(metric string, a, b []*result.Trial, windowMS float
 type families struct {
 	found     []result.Comparison
 	estimates []stat.Estimate
+	headline  *result.Headline // compared apart, with its verdict; nil: none
+}
+
+// isHeadline reports whether a pair in a cell and a metric is the headline.
+func (f *families) isHeadline(c cell, metric string, p pair) bool {
+	h := f.headline
+	return h != nil && metric == h.Metric && c == cellOfHeadline(h) && (p == pair{h.A, h.B} || p == pair{h.B, h.A})
+}
+
+// judge returns the verdicts on the comparisons in one metric.
+func (f *families) judge(metric string, estimates []stat.Estimate, margin float64) []stat.Verdict {
+	if f.headline.Tested() && f.headline.Metric == metric {
+		return stat.JudgeRest(f.headline.Verdict, estimates, margin)
+	}
+	return stat.Judge(estimates, margin)
 }
 
 func (f *families) add(c result.Comparison, e stat.Estimate) {
@@ -86,12 +119,12 @@ func (f *families) withVerdicts(margin float64) []result.Comparison {
 	for i, c := range f.found {
 		members[c.Metric] = append(members[c.Metric], i)
 	}
-	for _, family := range members {
+	for metric, family := range members {
 		estimates := make([]stat.Estimate, len(family))
 		for k, i := range family {
 			estimates[k] = f.estimates[i]
 		}
-		for k, v := range stat.Judge(estimates, margin) {
+		for k, v := range f.judge(metric, estimates, margin) {
 			e, c := estimates[k], &f.found[family[k]]
 			c.Ratio, c.Low, c.High, c.Pairs = e.Ratio, e.Low, e.High, e.Blocks
 			c.P, c.Verdict, c.Warning = v.P, v.Word, join(v.Warning, c.Warning)

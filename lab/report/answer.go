@@ -2,12 +2,13 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"weir/lab/report/format"
 )
 
-// answer returns the top of the report: the subjects that failed, the verdict, and the conditions
-// that weaken it.
+// answer returns the top of the report: the subjects that failed, the headline, the answer of the
+// kind, and the conditions that weaken it.
 func (d *Digest) answer() Answer {
 	var a Answer
 	switch {
@@ -22,7 +23,7 @@ func (d *Digest) answer() Answer {
 	if a.How == "" {
 		a.How = "Figures are means over accepted trials; brackets contain 95 % confidence intervals. \"Significantly different\" includes a correction for the number of comparisons."
 	}
-	a.Sentences = append(d.failureSentences(), a.Sentences...)
+	a.Sentences = slices.Concat(d.failureSentences(), d.headlineSentences(), a.Sentences)
 	a.Caveats = d.caveats(a.Caveats)
 	return a
 }
@@ -38,6 +39,7 @@ func (d *Digest) caveats(particular []string) []string {
 	}
 	differing := d.differingControls()
 	add(differing > 0, "The A/A control failed: a subject was called different from itself in %s. Repeat the run before you rely on differences of that size.", format.Plural(differing, "comparison", "comparisons"))
+	out = append(out, d.headlineCaveats()...)
 	add(d.Finished.IsZero(), "This run is not complete: it was interrupted or is still running. --resume continues it.")
 	add(d.Plan.Quick, "This was a quick run: few subjects, short trials. Without --quick it takes longer and finds smaller differences.")
 	add(d.rejected() > 0 && d.Accepted() > 0, "%s: %s.", d.rejectedOf(), d.causeList(3))

@@ -13,7 +13,9 @@ import (
 	"weir/lab/stat"
 )
 
-// Digest is a run prepared for the report: its trials by cell, with means and intervals.
+// Digest is a run prepared for the report: its trials by cell, with means and intervals. Cells do
+// not have the trials of the headline's own blocks: the means of subjects are compared by eye, and
+// the machine may have been faster then.
 type Digest struct {
 	result.Results // without comparisons that have no pair of trials
 	kind           Kind
@@ -53,8 +55,11 @@ func NewDigest(r *result.Results, k Kind) *Digest {
 	for _, s := range r.Subjects {
 		d.subjectIndex(s.Name)
 	}
+	shared := slices.ContainsFunc(r.Trials, func(t result.Trial) bool { return !t.OfHeadline() })
 	for i := range r.Trials {
-		d.addTrial(&r.Trials[i])
+		if t := &r.Trials[i]; !shared || !t.OfHeadline() {
+			d.addTrial(t)
+		}
 	}
 	d.sortGroups()
 	d.Comparisons = comparisons(r, k)

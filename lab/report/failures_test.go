@@ -24,7 +24,9 @@ func fail(r *result.Results, subject string, n int, why ...string) {
 // TestFailuresComeBeforeTheAnswer checks the summary and the report of a run with failures.
 func TestFailuresComeBeforeTheAnswer(t *testing.T) {
 	r := reporttest.Quick()
-	fail(r, "c-fork", 0, "load error: wrong byte, 3 times", "load error: closed early, 1 times")
+	for _, name := range []string{"c-fork", "c-fork" + result.ControlSuffix} {
+		fail(r, name, 0, "load error: wrong byte, 3 times", "load error: closed early, 1 times")
+	}
 	fail(r, "c-epoll", 15, "did not carry the load: 9 of 8000 messages found their connection full")
 	var out bytes.Buffer
 	Terminal(&out, r, plain{}, false, 500)

@@ -84,6 +84,9 @@ func (d *Digest) comparisonTable() *Table {
 		Head: []string{"First / second", "Metric", "Load", "Arrivals", "Connections", "Verdict", "Ratio", "95 % interval", "p", "Pairs and warnings"}}
 	for _, c := range d.Comparisons {
 		note := format.Plural(c.Pairs, "pair", "pairs")
+		if d.isHeadline(c) {
+			note += "; the headline, " + format.Plural(d.Headline.Looks, "look", "looks")
+		}
 		if c.AAControl {
 			note += "; the A/A control"
 		}

@@ -146,7 +146,10 @@ func RatioWithin(v result.Comparison) string {
 
 // Correction says over how many comparisons the verdicts in a metric are corrected.
 func (d *Digest) Correction(metric string) string {
-	tested := selected(d.Comparisons, func(c result.Comparison) bool { return c.Metric == metric && c.High != 0 })
+	tested := selected(d.Comparisons, func(c result.Comparison) bool { return c.Metric == metric && c.High != 0 && !d.isHeadline(c) })
+	if h := d.Headline; h.Tested() && h.Metric == metric {
+		return d.besideHeadline(format.Plural(len(tested), "comparison", "comparisons"), metric)
+	}
 	if len(tested) == 0 {
 		return fmt.Sprintf("Nothing was tested for %s.", d.metricNoun(metric))
 	}

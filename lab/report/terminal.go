@@ -94,7 +94,11 @@ func (s *screen) tables(d *Digest) {
 		s.para("", "", "No trial was run.")
 		return
 	}
-	for _, t := range d.kind.Summary(d) {
+	tables := d.kind.Summary(d)
+	if t := d.headlineTable(); t != nil {
+		tables = append([]*Table{t}, tables...)
+	}
+	for _, t := range tables {
 		if !t.hasValues() {
 			continue
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"text/template"
@@ -43,6 +44,9 @@ var texTemplate = template.Must(template.New("tex").Funcs(template.FuncMap{
 // tex returns the tables of a run for LaTeX.
 func (d *Digest) tex() ([]byte, error) {
 	var b bytes.Buffer
+	for _, s := range d.headlineSentences() {
+		fmt.Fprintf(&b, "%% %s\n", TeXEscape(s))
+	}
 	err := texTemplate.Execute(&b, d.kind.TeX(d))
 	return b.Bytes(), err
 }

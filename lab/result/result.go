@@ -24,6 +24,9 @@ type Results struct {
 	// "im", "im-published", or the path of an experiment file
 	Experiment string `json:"experiment"`
 	Question   string `json:"question"` // the experiment's question, in one sentence
+	// the comparison that is tested first and alone, with its verdict; nil: none, as in older
+	// results
+	Headline *Headline `json:"headline,omitempty"`
 	// the exact command that repeats the run, seed included
 	Command  string    `json:"command"`
 	Seed     uint64    `json:"seed"` // determines the order of the blocks and the A/A control
@@ -156,7 +159,8 @@ type Trial struct {
 	Load        string `json:"load"`    // the name of a Plan.Loads entry
 	Connections int    `json:"connections"`
 	Pattern     string `json:"pattern"`
-	// blocks are counted from 0 within a (load, connections, pattern) group
+	// blocks are counted from 0 within a (load, connections, pattern) group, those of the
+	// headline's own from FirstHeadlineBlock
 	Block    int       `json:"block"`
 	Position int       `json:"position"` // in the block, from 0
 	Attempt  int       `json:"attempt"`  // 1 for the first attempt at this position
@@ -279,7 +283,7 @@ type Comparison struct {
 	VerdictLow  float64 `json:"verdict_low,omitempty"`
 	VerdictHigh float64 `json:"verdict_high,omitempty"`
 	Pairs       int     `json:"pairs"` // blocks in which both have accepted trials
-	// with Holm's correction over all comparisons in this metric
+	// with the correction over all comparisons in this metric
 	P       float64 `json:"p"`
 	Verdict string  `json:"verdict"` // different, equivalent, undecided
 	// B is the A/A control of A: "different" is an error of the measurement

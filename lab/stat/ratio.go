@@ -51,6 +51,16 @@ func PairedRatio(a, b []Trial) Estimate {
 	return e
 }
 
+// BlockRatios returns the ratio of two subjects in each block that PairedRatio uses, in the order
+// of the blocks' numbers.
+func BlockRatios(a, b []Trial) []float64 {
+	ratios, _ := pairedDifferences(a, b)
+	for i, log := range ratios {
+		ratios[i] = exp(log)
+	}
+	return ratios
+}
+
 // pairedDifferences returns the paired difference of each block: the difference of two subjects'
 // mean logarithms, in which a linear drift over the block cancels. dropped counts the blocks in
 // which either has no pair of trials.

@@ -27,7 +27,11 @@ type Verdict struct {
 // that share of runs has one or more false "different". The equivalence margin covers ratios from
 // 1/(1+margin) to 1+margin; equivalence is corrected over the family in the same way. An estimate
 // without an interval is undecided. It tests nothing and does not count in the family.
-func Judge(family []Estimate, margin float64) []Verdict {
+func Judge(family []Estimate, margin float64) []Verdict { return judge(family, margin, 1, 1) }
+
+// judge is Judge with shares of the level: apart of the tests for a difference, within of those for
+// equivalence. A corrected p is divided by its share.
+func judge(family []Estimate, margin, apart, within float64) []Verdict {
 	verdicts := make([]Verdict, len(family))
 	var tested []int
 	var differ, same []float64
@@ -38,11 +42,11 @@ func Judge(family []Estimate, margin float64) []Verdict {
 			differ, same = append(differ, e.P), append(same, e.equivalenceP(margin))
 		}
 	}
-	apart, within := holmLevels(differ), holmLevels(same)
-	differ, same = Holm(differ), Holm(same)
+	apartLevels, withinLevels := holmLevels(differ, apart), holmLevels(same, within)
+	differ, same = shared(Holm(differ), apart), shared(Holm(same), within)
 	for k, i := range tested {
 		verdicts[i] = family[i].judge(differ[k], same[k], margin, len(tested))
-		verdicts[i].Low, verdicts[i].High = family[i].verdictInterval(verdicts[i].Word, apart[k], within[k])
+		verdicts[i].Low, verdicts[i].High = family[i].verdictInterval(verdicts[i].Word, apartLevels[k], withinLevels[k])
 	}
 	return verdicts
 }
@@ -117,15 +121,23 @@ func BlocksNeeded(sd, difference float64, family int) int {
 	return int(min(math.Ceil(max(d*d+z*z/2, 2)), maxAdvised+1))
 }
 
-// holmLevels returns the level at which Holm's procedure tests each p: the family's level divided
-// by the number of tests not yet done. The procedure stops at the first hypothesis that is not
-// rejected; all later ones keep its level.
-func holmLevels(p []float64) []float64 {
+// shared divides p values by the share of the level with which they are tested.
+func shared(p []float64, share float64) []float64 {
+	for i := range p {
+		p[i] = min(1, p[i]/share)
+	}
+	return p
+}
+
+// holmLevels returns the level at which Holm's procedure tests each p: the family's share of the
+// level divided by the number of tests not yet done. The procedure stops at the first hypothesis
+// that is not rejected; all later ones keep its level.
+func holmLevels(p []float64, share float64) []float64 {
 	levels := make([]float64, len(p))
 	level, ended := 0.0, false
 	for k, i := range ascending(p) {
 		if !ended {
-			level = (1 - Confidence) / float64(len(p)-k)
+			level = share * (1 - Confidence) / float64(len(p)-k)
 			ended = p[i] >= level
 		}
 		levels[i] = level

@@ -68,8 +68,25 @@ func (s *Synthetic) Run() *Synthetic {
 			}
 		}
 	}
+	s.Headline = compare.Kind{}.Headline(s.Results)
 	s.Comparisons = compare.Kind{}.All(s.Results)
 	return s
+}
+
+// own adds blocks of the headline's subjects, the first of which is the A/A control, with costs a
+// and b.
+func (s *Synthetic) own(h result.Headline, blocks int, a, b float64) {
+	s.Headline, s.Plan.AAControl = &h, h.A
+	for number := range blocks {
+		drift := 1 + 0.1*s.Rand.NormFloat64()
+		for p, name := range []string{h.A, h.B, h.A + result.ControlSuffix, h.A + result.ControlSuffix, h.B, h.A} {
+			us := a
+			if name == h.B {
+				us = b
+			}
+			s.Add(s.Plan.Loads[0], h.Connections, h.Pattern, result.FirstHeadlineBlock+number, p, name, us*drift*(1+0.03*s.Rand.NormFloat64()))
+		}
+	}
 }
 
 func (s *Synthetic) half(load result.Load, n, p int, pattern string, block, turn int, drift float64) {
@@ -181,11 +198,12 @@ func Saturated() *result.Results {
 // Full returns a run of streams with every part.
 func Full() *result.Results { return New([]int{1, 8, 64}, 4).Run().why().Results }
 
-// Quick returns a run of one load and four subjects.
+// Quick returns a run of one load and four subjects, with a headline in blocks of its own.
 func Quick() *result.Results {
 	s := New([]int{64}, 3)
 	s.Plan.Quick = true
 	s.Subjects = s.Subjects[:4]
+	s.own(result.Headline{A: "c-fork", B: "go-goroutine", Metric: result.MetricCPU, Load: "messages", Connections: 64, Pattern: "staggered", PlannedBlocks: 6}, 4, 10.5, 17.9)
 	s.Skipped = []result.Skip{{Subject: "rust-tokio", Reason: "cargo is not installed: apt-get install cargo"}}
 	return s.Run().Results
 }

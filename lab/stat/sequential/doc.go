@@ -1,5 +1,5 @@
-// Package sequential decides, block by block, whether a program is worse than another one. It is
-// arithmetic on float64s. It reads no clock and no file.
+// Package sequential decides, block by block, whether a program is worse than another one, or
+// different from it. It is arithmetic on float64s. It reads no clock and no file.
 //
 // A Test takes the ratio HEAD/BASE of one palindromic block after the other (lab/stat explains
 // why the block is the unit). More is worse, as with CPU per message. After each block it returns
@@ -15,6 +15,13 @@
 //   - NoWorse: the interval lies below 1+m. It is a miss if r >= 1+m, which has a probability of
 //     at most 1-Confidence.
 //   - Undecided: all else. With r between 1 and 1+m, no verdict is an error.
+//
+// A two-sided plan has other verdicts:
+//
+//   - Different: the interval does not contain 1. It is false if r = 1, which has a probability of
+//     at most 2(1-Confidence).
+//   - Equivalent: the interval lies within 1/(1+m) and 1+m. It is false outside of them, which has
+//     a probability of at most 1-Confidence.
 //
 // The estimate is part of the condition of Worse for two reasons. A difference that is shown but
 // smaller than the margin is not reported. And few blocks of a skewed subject can show a
@@ -35,8 +42,11 @@
 // (Interim analyses: the repeated confidence interval approach, Journal of the Royal Statistical
 // Society B 51, 1989, 305-361).
 //
+// A test that cannot have all of its planned blocks ends with Close: its last look has the error
+// that is left, as Lan and DeMets allow if the end does not depend on the blocks' ratios.
+//
 // The tests simulate the error rates, with recorded and with skewed noise. docs/adr/0033 has the
-// table, and compares other procedures.
+// table, and compares other procedures. docs/adr/0035 has that of two-sided plans with few blocks.
 //
 // # Limitations
 //

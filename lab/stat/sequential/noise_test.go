@@ -198,21 +198,24 @@ func subjectOf(r *benchfmt.Result) string {
 	return ""
 }
 
+// recordings are the files of recorded trials.
+var recordings = []struct {
+	file, unit, what string
+	heavy            bool
+	alarms           float64
+}{
+	{"../testdata/drift.txt", "us/msg", "recorded CPU", false, 0},
+	{"../testdata/disturbed.txt", "us/msg", "disturbed CPU", true, 0},
+	{"testdata/gate-busy.txt", "us/msg", "busy gate", true, 0},
+	{"testdata/gate-busy-closed.txt", "us/req", "busy closed loop", true, 0},
+	{"testdata/rejected.txt", "us/msg", "rejected CPU", true, 0},
+	{"testdata/rejected-rate.txt", "req/s", "rejected rate", true, 0.045},
+}
+
 func allNoises(t *testing.T) []noise {
 	t.Helper()
 	all := synthetic()
-	for _, c := range []struct {
-		file, unit, what string
-		heavy            bool
-		alarms           float64
-	}{
-		{"../testdata/drift.txt", "us/msg", "recorded CPU", false, 0},
-		{"../testdata/disturbed.txt", "us/msg", "disturbed CPU", true, 0},
-		{"testdata/gate-busy.txt", "us/msg", "busy gate", true, 0},
-		{"testdata/gate-busy-closed.txt", "us/req", "busy closed loop", true, 0},
-		{"testdata/rejected.txt", "us/msg", "rejected CPU", true, 0},
-		{"testdata/rejected-rate.txt", "req/s", "rejected rate", true, 0.045},
-	} {
+	for _, c := range recordings {
 		series := readSeries(t, c.file, c.unit)
 		for _, subject := range slices.Sorted(maps.Keys(series)) {
 			for _, n := range []noise{recorded(c.what+", "+subject, series[subject]), inOrder(c.what+" in order, "+subject, series[subject])} {

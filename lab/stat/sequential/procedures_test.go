@@ -76,7 +76,7 @@ func TestProceduresCompared(t *testing.T) {
 			name   string
 			widths func(p Plan) []float64
 		}{
-			{"spending", widths}, {"uncorrected t", uncorrected}, {"t mixture, 0.5", mixture(0.5)},
+			{"spending", func(p Plan) []float64 { return widths(levels(1-p.Confidence, p.Blocks, FirstLook)) }}, {"uncorrected t", uncorrected}, {"t mixture, 0.5", mixture(0.5)},
 			{"t mixture, 1", mixture(1)}, {"symmetric mixture", symmetric},
 		} {
 			like := &Test{plan: gate, widths: c.widths(gate)}

@@ -20,7 +20,7 @@ const falseAlarms = 0.01
 // outcomes counts the verdicts of simulated tests.
 type outcomes struct {
 	of       int
-	verdicts [3]int // by Verdict
+	verdicts [5]int // by Verdict
 	blocks   int    // of all tests
 }
 

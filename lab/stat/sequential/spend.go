@@ -27,14 +27,23 @@ func spent(alpha, fraction float64) float64 {
 // of crossing it first is what the spending function adds. Crossing it on the other side does not
 // end a path, so each limit has its level whatever the other one decides.
 func levels(alpha float64, blocks, first int) []float64 {
+	return levelsUntil(alpha, blocks, first, blocks, true)
+}
+
+// levelsUntil returns the levels of the first blocks only. If the test ends with the last of them,
+// that look spends the rest of alpha.
+func levelsUntil(alpha float64, blocks, first, last int, ends bool) []float64 {
 	levels := make([]float64, blocks)
 	edge := int(reach * math.Sqrt(float64(blocks)) / step)
 	density := make([]float64, 2*edge+1) // of the sum (i-edge)*step
 	density[edge] = 1 / step
 	used := 0.0
-	for n := 1; n <= blocks; n++ {
+	for n := 1; n <= last; n++ {
 		density = addBlock(density)
 		add := spent(alpha, float64(n)/float64(blocks)) - used
+		if n == last && ends {
+			add = alpha - used
+		}
 		if n < first || add < negligible {
 			continue
 		}
