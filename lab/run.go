@@ -142,6 +142,9 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.rejectOtherPrograms(); err != nil {
 		return err
 	}
+	if err := r.rejectIdle(); err != nil {
+		return err
+	}
 	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
 	p.AAControl = r.plan.AAControl

@@ -64,6 +64,9 @@ type Target struct {
 	Addr      string // HOST:PORT; of a TCP/IP stack HOST
 	Elsewhere bool   // the lab did not start it
 	Seed      uint64 // of random arrivals
+	TLS       bool   // its address is an https:// one
+	// with TLS its certificate is not the lab's
+	OwnCertificate bool
 }
 
 // Measured is what a trial with a generator measured.

@@ -16,8 +16,9 @@ import (
 // send malformed requests.
 type conn struct {
 	*net.TCPConn
-	in *bufio.Reader
-	b  *bench
+	out io.Writer // of requests: the TCP connection, or TLS on it
+	in  *bufio.Reader
+	b   *bench
 }
 
 // response is one response, with its whole body decoded from chunks.
@@ -32,7 +33,7 @@ const maxBody = 64 << 20
 // dial connects; the end of the round closes the connection.
 func (b *bench) dial() *conn {
 	c := b.Dial()
-	return &conn{c, bufio.NewReader(c), b}
+	return &conn{c, c, bufio.NewReader(c), b}
 }
 
 // dialAll connects n times.
@@ -50,7 +51,7 @@ func request(method, path string, fields ...string) string {
 }
 
 // write writes text as it is.
-func (v *conn) write(text string) { contract.WriteText(v.TCPConn, text) }
+func (v *conn) write(text string) { contract.WriteText(v.out, text) }
 
 // read reads the response to a request with the method.
 func (v *conn) read(method string) response {

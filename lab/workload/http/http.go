@@ -149,10 +149,10 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 	if file := v.mixes[of.Name]; file != "" {
 		args = append(args, "--mix", file)
 	}
-	if of.TLS {
-		return append(args, "--ca", v.certificate.Cert, "--key-exchange", keyExchange, "https://"+to.Addr+of.Path)
+	if !of.uses(to) {
+		return append(args, "http://"+to.Addr+of.Path)
 	}
-	return append(args, "http://"+to.Addr+of.Path)
+	return append(append(args, of.args(v.certificate, to)...), "https://"+to.Addr+of.Path)
 }
 
 // Fill implements workload.Session.
@@ -163,8 +163,12 @@ func (v *session) Fill(t *result.Trial, l workload.Load, m workload.Measured) er
 	}
 	t.HTTP = &result.HTTP{Attempted: r.Offered, Answered: r.Answered, Failed: r.Failed, BodyBytes: r.BodyBytes, LatencyMeanUS: r.LatencyMeanUS, Errors: r.Errors}
 	workload.FillClosed(t)
-	if l.(*Load).TLS && r.TLS != nil {
+	switch {
+	case r.TLS == nil:
+	case m.Subject.Subject.ServesTLS():
 		t.FailedBecause = append(t.FailedBecause, tlsFailures(r.TLS)...)
+	default:
+		t.HTTP.TLS = r.TLS.Version + ", " + r.TLS.Cipher
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func TestRatesOfRequestsArePassedInTotal(t *testing.T) {
 		{&Load{Path: "/4k.html", Common: workload.Common{Rate: 40}, Arrivals: load.Poisson}, true, "http --steer --connections 100 --rate 4000 --pattern poisson --seed 7 http://127.0.0.1:80/4k.html"},
 		{&Load{Path: "/page.html", NoKeepAlive: true, Requests: 10_000}, false, "http --steer --connections 100 --no-keep-alive --expect /w/page.html http://127.0.0.1:80/page.html"},
 		{&Load{Path: "/4k.html", Gzip: true}, true, "http --steer --connections 100 --accept-encoding gzip http://127.0.0.1:80/4k.html"},
-		{&Load{Path: "/4k.html", TLS: true}, false, "http --steer --connections 100 --expect /w/4k.html --ca /c.pem --key-exchange X25519 https://127.0.0.1:80/4k.html"},
+		{&Load{Path: "/4k.html", Encryption: Encryption{TLS: true}}, false, "http --steer --connections 100 --expect /w/4k.html --ca /c.pem --key-exchange X25519 https://127.0.0.1:80/4k.html"},
 	} {
 		to := workload.Target{Addr: "127.0.0.1:80", Elsewhere: test.away, Seed: 7}
 		if got := strings.Join(v.Args(test.load, workload.Cell{Connections: 100}, to), " "); got != test.want {

@@ -48,8 +48,8 @@ type Load struct {
 	HTTP2 bool               `toml:"http2"`
 	// requests at once on each connection, with HTTP2; 0: 1
 	Streams int `toml:"streams"`
-	// requests by TLS 1.3; only for subjects that take a certificate
-	TLS bool `toml:"tls"`
+
+	Encryption
 }
 
 // maxStreams bounds Load.Streams.
@@ -83,6 +83,8 @@ func (l *Load) Check(in workload.Context) string {
 	switch {
 	case l.CheckConnections() != "":
 		return l.CheckConnections()
+	case l.Encryption.check() != "":
+		return l.Encryption.check()
 	case in.Workload == Requests && !requestTarget.MatchString(l.Path):
 		return fmt.Sprintf("the path %q is not the target of a request: write for example /hello?name=me", l.Path)
 	case in.Workload != Requests && !filePath.MatchString(l.Path) || strings.Contains(l.Path, ".."):
@@ -138,7 +140,7 @@ func (l *Load) described() []httpload.Request {
 // Contract returns the checks of what the load needs of a server, over the given number of
 // connections.
 func (l *Load) Contract(connections int) contract.Kind {
-	return Needs{Requests: l.described(), KeepAlive: !l.NoKeepAlive, Connections: connections}.Contract()
+	return Needs{Requests: l.described(), KeepAlive: !l.NoKeepAlive, Connections: connections, HTTP2: l.HTTP2, Streams: l.Streams, Encryption: l.Encryption}.Contract()
 }
 
 // summary describes the described requests in the results: the first of them, and a digest of all.
@@ -174,11 +176,10 @@ func (l *Load) Recorded() result.Load {
 	return r
 }
 
-// Meets reports whether a subject can meet the load: requests by TLS need a subject that takes a
-// certificate.
+// Meets implements workload.Load.
 func (l *Load) Meets(s *subject.Subject, elsewhere bool) bool {
-	return !l.TLS || !elsewhere && s.ServesTLS()
+	return l.Encryption.meets(s, elsewhere)
 }
 
 // Needs implements workload.Load.
-func (l *Load) Needs() string { return "subjects with {cert}" }
+func (l *Load) Needs() string { return l.Encryption.needs() }

@@ -32,7 +32,7 @@ func (Report) Answer(d *report.Digest) report.Answer {
 	if len(d.Groups) == 0 {
 		return report.Answer{}
 	}
-	return report.Answer{Sentences: digest{d}.answer(), Figure: d.MainFigure()}
+	return report.Answer{Sentences: digest{d}.answer(), Figure: d.MainFigure(), Caveats: digest{d}.tlsCaveats()}
 }
 
 // Sections returns the sections of a report. Its loads differ in the rate and in the server's work.

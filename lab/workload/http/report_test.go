@@ -34,3 +34,23 @@ func TestLoadsThatDifferInMoreThanTheRateAreNoPartOfTheSweep(t *testing.T) {
 		}
 	}
 }
+
+func TestServersThatEncryptDifferentlyAreNamed(t *testing.T) {
+	run := httpRun("requests", "?", "requests", servers("http-nginx", "http-go"), []result.Load{{Name: "5000/s", Rate: 50}}, "staggered")
+	encrypt := func(other string) string {
+		for i := range run.Trials {
+			run.Trials[i].HTTP.TLS = "TLS 1.3, AES"
+			if strings.HasPrefix(run.Trials[i].Subject, "http-go") {
+				run.Trials[i].HTTP.TLS = other
+			}
+		}
+		return strings.Join(Report{}.Answer(report.NewDigest(run, Report{})).Caveats, " ")
+	}
+	if got := encrypt("TLS 1.3, AES"); got != "" {
+		t.Errorf("the same TLS: got the caveat %q, want none", got)
+	}
+	want := "The servers encrypt differently, which costs different CPU: http-go by TLS 1.2, RSA; http-nginx by TLS 1.3, AES."
+	if got := encrypt("TLS 1.2, RSA"); got != want {
+		t.Errorf("two kinds of TLS: got the caveat %q, want %q", got, want)
+	}
+}

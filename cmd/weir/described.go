@@ -1,0 +1,49 @@
+package main
+
+import (
+	"weir/lab"
+	"weir/lab/contract"
+)
+
+// describedFlags describe the load of services that were not written for the lab.
+type describedFlags struct {
+	Get        string `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
+	Mix        string `predictor:"file" help:"Send the described requests of this file, as of weir load http --mix, with the experiment requests." placeholder:"FILE"`
+	HTTP2      bool   `name:"http2" help:"HTTP/2: with TLS by ALPN, without it with prior knowledge (h2c)."`
+	TLS        bool   `name:"tls" help:"Requests by TLS, of servers that --subject gives by a command: with {cert} and {key} in the command for the lab's certificate, or with a certificate of their own. A server at an https:// address needs no --tls."`
+	Insecure   bool   `short:"k" help:"TLS: accept any certificate."`
+	CA         string `name:"ca" aliases:"cacert" predictor:"file" help:"TLS: trust the certificates in this file (PEM) instead of the system's." placeholder:"FILE"`
+	ServerName string `help:"TLS: the name to ask for and to verify (default: the host of the address)." placeholder:"NAME"`
+}
+
+// experiment returns the built-in experiment for the described load; empty: none is described.
+func (f *describedFlags) experiment() string {
+	if f.Get != "" || f.Mix != "" {
+		return "requests"
+	}
+	return ""
+}
+
+// settings returns the flags as settings of a load.
+func (f *describedFlags) settings() []loadFlag {
+	return []loadFlag{
+		{"path", f.Get, f.Get != ""}, {"mix", f.Mix, f.Mix != ""}, {"http2", f.HTTP2, f.HTTP2}, {"tls", f.TLS, f.TLS},
+		{"insecure", f.Insecure, f.Insecure}, {"ca", f.CA, f.CA != ""}, {"server_name", f.ServerName, f.ServerName != ""},
+	}
+}
+
+// checkedConnections is how many connections at once the checks of a described load open.
+const checkedConnections = 64
+
+// contract returns the checks of what the described load needs of a server, and its workload.
+func (f *describedFlags) contract() (contract.Kind, string, error) {
+	e, err := lab.ReadExperiment(f.experiment())
+	if err == nil {
+		err = setLoads(e, f.settings()...)
+	}
+	if err != nil {
+		return contract.Kind{}, "", err
+	}
+	k, err := e.Contract(checkedConnections)
+	return k, e.Workload, err
+}

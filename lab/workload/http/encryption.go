@@ -1,0 +1,105 @@
+package http
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"weir/lab/internal/certificate"
+	"weir/lab/internal/tlsclient"
+	"weir/lab/subject"
+	"weir/lab/workload"
+)
+
+// Encryption is the TLS of a load. A subject whose command has {cert} gets the lab's certificate,
+// which the generator trusts. Any other has its own.
+type Encryption struct {
+	// messages by TLS; a server that runs already is met by TLS if its address says so
+	TLS      bool `toml:"tls"`
+	Insecure bool `toml:"insecure"` // accept any certificate of the subject's own
+	// file of the certificates to trust instead of the system's, in PEM
+	CA string `toml:"ca"`
+	// name to ask for and to verify; empty: the host of the address
+	ServerName string `toml:"server_name"`
+}
+
+// check makes the name of the file absolute, because a run may be resumed from another folder. It
+// returns what is wrong; empty if nothing is.
+func (e *Encryption) check() string {
+	if e.CA == "" {
+		return ""
+	}
+	if e.Insecure {
+		return "insecure accepts any certificate and ca only trusted ones: give one of them"
+	}
+	file, err := filepath.Abs(e.CA)
+	if err != nil {
+		return err.Error()
+	}
+	e.CA = file
+	text, err := os.ReadFile(file)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("cannot read the certificates to trust: %v", err)
+	case !x509.NewCertPool().AppendCertsFromPEM(text):
+		return fmt.Sprintf("%s has no certificate in PEM: give a file that starts with -----BEGIN CERTIFICATE-----", file)
+	}
+	return ""
+}
+
+// meets reports whether a subject can meet the load.
+func (e *Encryption) meets(s *subject.Subject, elsewhere bool) bool {
+	switch {
+	case elsewhere:
+		return s.OwnTLS || !e.TLS
+	case !e.TLS:
+		return true
+	}
+	return s.ServesTLS() || e.trustsOthers()
+}
+
+// needs returns the phrase for the subjects that can meet the load.
+func (e *Encryption) needs() string {
+	if e.trustsOthers() {
+		return "servers by TLS"
+	}
+	return "subjects with {cert}, or with insecure or ca for subjects with a certificate of their own"
+}
+
+// trustsOthers reports whether other certificates than the lab's are trusted.
+func (e *Encryption) trustsOthers() bool { return e.Insecure || e.CA != "" }
+
+// uses reports whether a subject is met by TLS.
+func (e *Encryption) uses(to workload.Target) bool { return e.TLS && !to.Elsewhere || to.TLS }
+
+// args returns the flags of weir load for a subject that is met by TLS. The key exchange is the same
+// for all, so that they do the same work.
+func (e *Encryption) args(lab certificate.Files, to workload.Target) (args []string) {
+	switch {
+	case !to.OwnCertificate && !to.Elsewhere:
+		return []string{"--ca", lab.Cert, "--key-exchange", keyExchange}
+	case e.Insecure:
+		args = append(args, "--insecure")
+	case e.CA != "":
+		args = append(args, "--ca", e.CA)
+	}
+	if e.ServerName != "" {
+		args = append(args, "--server-name", e.ServerName)
+	}
+	return append(args, "--key-exchange", keyExchange)
+}
+
+// settings returns the settings of a client, which trusts the lab's certificate if it is given.
+func (e *Encryption) settings(lab string) (s tlsclient.Settings, err error) {
+	s.KeyExchange = keyExchange
+	if lab != "" {
+		s.CA, err = os.ReadFile(lab)
+		return s, err
+	}
+	s.Insecure, s.ServerName = e.Insecure, e.ServerName
+	if e.CA != "" {
+		s.CA, err = os.ReadFile(e.CA)
+	}
+	return s, err
+}
