@@ -151,14 +151,22 @@ func (e *Experiment) Apply(variant string) error {
 // SetLoads changes a setting of every load, as if the file had it. It is an error if the workload's
 // loads have no such setting.
 func (e *Experiment) SetLoads(key string, value any) error {
+	for _, l := range e.Loads {
+		if err := e.set(l, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set changes a setting of a load, as if the file had it.
+func (e *Experiment) set(l workload.Load, key string, value any) error {
 	text, err := toml.Marshal(map[string]any{key: value})
 	if err != nil {
 		return err
 	}
-	for _, l := range e.Loads {
-		if decodeStrict(text, l) != nil {
-			return fmt.Errorf("lab: %s: loads of the workload %s have no setting %s: leave it out", e.Name, e.Workload, key)
-		}
+	if decodeStrict(text, l) != nil {
+		return fmt.Errorf("lab: %s: loads of the workload %s have no setting %s: leave it out", e.Name, e.Workload, key)
 	}
 	return nil
 }
@@ -203,6 +211,7 @@ func (e *Experiment) Validate() error {
 	if err != nil {
 		return fmt.Errorf("lab: %s: %w", e.Name, err)
 	}
+	e.expandRates()
 	e.defaults()
 	traits := k.Traits()
 	patterns, byLoads := e.patterns()

@@ -21,6 +21,8 @@ func (e *Experiment) validateLoads() error {
 			bad = fmt.Sprintf("has the settings of another workload than %s: leave --workload out, or write loads for it", e.Workload)
 		case seen[shared.Name]:
 			bad = "is given twice: give each load its own name"
+		case shared.TotalRate != 0:
+			bad = "rate is of each connection and total_rate of all: give one of them"
 		case shared.Blocks < 0 || shared.Blocks > 1000:
 			bad = "blocks must be from 0 to 1000"
 		case shared.Duration != 0 && !between(shared.Duration, shortestWindow, time.Hour):

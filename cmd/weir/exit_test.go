@@ -100,11 +100,10 @@ func TestAWrongCommandLineExitsWith2(t *testing.T) {
 func TestAnOldSpellingWorksAndIsSaid(t *testing.T) {
 	for line, want := range map[string]string{
 		"load stream --rate 1 --duration 1ms --size 0 127.0.0.1:1": "--rate is an old spelling, which still works: write --rate-per-connection",
-		"lab run none --rate 1":                     "write --rate-per-connection",
-		"chat serve --check --data d --run loop":    "--run is an old spelling, which still works: write --model",
-		"lab run none --namespace":                  "--namespace is an old spelling, which still works: write --veth",
-		"chat serve --data d --check --log json":    "write --log-format",
-		"chat serve --data d --check --log nothing": "write --log-format",
+		"chat serve --check --data d --run loop":                   "--run is an old spelling, which still works: write --model",
+		"lab run none --namespace":                                 "--namespace is an old spelling, which still works: write --veth",
+		"chat serve --data d --check --log json":                   "write --log-format",
+		"chat serve --data d --check --log nothing":                "write --log-format",
 	} {
 		if _, stderr := outcome(t, strings.Fields(line)...); !strings.Contains(stderr, want) {
 			t.Errorf("weir %s: got %q, want %q", line, stderr, want)

@@ -39,10 +39,12 @@ type runCmd struct {
 	Subject     []string      `predictor:"file" help:"Add a server: NAME=COMMAND with {port} or {addr} in the command, NAME:PORT=COMMAND if it has a port of its own, NAME=http://HOST:PORT or NAME=https://HOST:PORT if it runs already, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
 	Workload    string        `predictor:"workload" help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
-	Connections []int         `help:"Numbers of connections." placeholder:"N"`
+	Connections []int         `help:"Numbers of connections. Several are a sweep." placeholder:"N,..."`
 	Patterns    []string      `predictor:"patterns" help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME"`
 	Rate        float64       `name:"rate-per-connection" help:"Messages per second on each connection." placeholder:"N"`
-	Size        int           `help:"Bytes per message." placeholder:"N"`
+	Rates       []float64     `name:"rate" help:"Messages per second over all connections. Several are a sweep: a load for each." placeholder:"N,..."`
+	Size        []int         `help:"Bytes per message; of requests {size} in the path, or else the body of a POST. Several are a sweep." placeholder:"N,..."`
+	Streams     []int         `help:"Requests at once on each connection of HTTP/2. Several are a sweep." placeholder:"N,..."`
 	Idle        int           `help:"Idle connections, held open beside the others." placeholder:"N"`
 	Churn       float64       `help:"Short connections per second beside the others: connect, send one message, close." placeholder:"N"`
 	WorkUS      int           `name:"work-us" help:"Microseconds of CPU that the subject burns per message." placeholder:"N"`
@@ -58,8 +60,7 @@ type runCmd struct {
 
 	describedFlags `embed:""`
 
-	OldRate      float64 `name:"rate" hidden:"" old:"--rate-per-connection" placeholder:"N"`
-	OldNamespace bool    `name:"namespace" hidden:"" old:"--veth"`
+	OldNamespace bool `name:"namespace" hidden:"" old:"--veth"`
 }
 
 // Help is the long part of the command's help.
@@ -90,7 +91,6 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	if err := c.refuseBesideResume(k); err != nil {
 		return err
 	}
-	c.Rate = cmp.Or(c.Rate, c.OldRate)
 	c.Veth = c.Veth || c.OldNamespace
 	view := newLiveView(t)
 	defer view.close()
@@ -328,8 +328,13 @@ func (c *runCmd) setLoads(e *lab.Experiment) error {
 			l.Shared().Connections = nil
 		}
 	}
-	return setLoads(e, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0}, loadFlag{"idle", c.Idle, c.Idle != 0},
+	if c.Rate != 0 && len(c.Rates) > 0 {
+		return errors.New("lab run: --rate-per-connection is of each connection and --rate of all: give one of them")
+	}
+	err := setLoads(e, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"total_rate", 0.0, c.Rate != 0}, loadFlag{"idle", c.Idle, c.Idle != 0},
 		loadFlag{"churn", c.Churn, c.Churn != 0}, loadFlag{"work_us", c.WorkUS, c.WorkUS != 0}, loadFlag{"wait_ms", c.WaitMS, c.WaitMS != 0})
+	e.SweepRates(c.Rates)
+	return cmp.Or(err, e.Sweep("size", c.Size, "bytes"), e.Sweep("streams", c.Streams, "streams"))
 }
 
 // loadFlag is a flag that sets a setting of all loads.

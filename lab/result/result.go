@@ -85,6 +85,8 @@ type Plan struct {
 // Load is the load that a subject was offered.
 type Load struct {
 	Name string `json:"name"` // "messages", "tcpkali"
+	// name of the load that a sweep varied, of which this is one; empty: of none
+	SweepOf string `json:"sweep_of,omitempty"`
 	// messages per second on each connection; in tcpkali mode derived from Bits; 0 in a closed loop
 	Rate float64 `json:"rate"`
 	Size int     `json:"size"` // bytes per message

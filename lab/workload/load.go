@@ -17,6 +17,10 @@ type Common struct {
 	Name string `toml:"name"`
 	// messages a second per connection; 0: a closed loop, or none where the load has no rate
 	Rate float64 `toml:"rate"`
+	// instead of Rate: messages a second over all connections, however many these are
+	TotalRate float64 `toml:"total_rate"`
+	// name of the load of which this is one of a sweep; empty: of none
+	SweepOf string `toml:"-"`
 	// replaces the experiment's connections; empty: those
 	Connections []int `toml:"connections"`
 	// the experiment's subjects that meet this load; empty: all
@@ -32,7 +36,7 @@ func (c *Common) Shared() *Common { return c }
 
 // Recorded returns the part of a load in the results that all loads have.
 func (c *Common) Recorded() result.Load {
-	return result.Load{Name: c.Name, Rate: c.Rate, Requests: result.Requests{Cold: c.Cold, DurationS: time.Duration(c.Duration).Seconds()}}
+	return result.Load{Name: c.Name, SweepOf: c.SweepOf, Rate: c.Rate, Requests: result.Requests{Cold: c.Cold, DurationS: time.Duration(c.Duration).Seconds()}}
 }
 
 // LoopPattern returns how messages arrive: in a closed loop without a rate, otherwise in the given

@@ -83,10 +83,11 @@ func (v *session) writeMixes(loads []workload.Load) error {
 	v.mixes = map[string]string{}
 	for i, l := range loads {
 		of := l.(*Load)
-		if len(of.Mix) == 0 {
+		mix := of.mix()
+		if len(mix) == 0 {
 			continue
 		}
-		text, err := httpload.FormatMix(of.Mix)
+		text, err := httpload.FormatMix(mix)
 		if err != nil {
 			return fmt.Errorf("lab: %w", err)
 		}
@@ -131,7 +132,7 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 	if of.Arrivals != "" {
 		args = append(args, "--pattern", of.Arrivals)
 	}
-	if of.Arrivals != "" || len(of.Mix) > 0 {
+	if of.Arrivals != "" || v.mixes[of.Name] != "" {
 		args = append(args, "--seed", strconv.FormatUint(to.Seed, 10))
 	}
 	if of.NoKeepAlive {
@@ -150,9 +151,9 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 		args = append(args, "--mix", file)
 	}
 	if !of.uses(to) {
-		return append(args, "http://"+to.Addr+of.Path)
+		return append(args, "http://"+to.Addr+of.target())
 	}
-	return append(append(args, of.args(v.certificate, to)...), "https://"+to.Addr+of.Path)
+	return append(append(args, of.args(v.certificate, to)...), "https://"+to.Addr+of.target())
 }
 
 // Fill implements workload.Session.

@@ -1,12 +1,15 @@
 package http
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"weir/lab/internal/certificate"
 	"weir/lab/load"
 	"weir/lab/workload"
+	"weir/lab/workload/http/httpload"
 )
 
 // TestRatesOfRequestsArePassedInTotal: rates are per connection in an experiment, and in total on
@@ -47,6 +50,25 @@ func TestClosedLoopsAreEstimatedByTheirSleeps(t *testing.T) {
 	} {
 		if got := test.load.MessageRate(100); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("%+v: got %v requests/s, want %v", *test.load, got, test.want)
+		}
+	}
+}
+
+func TestTheSizeOfARequestIsInItsPathOrItsBody(t *testing.T) {
+	for _, test := range []struct {
+		load *Load
+		want string
+	}{
+		{&Load{Path: "/bytes/{size}", Size: 20}, "GET /bytes/20 with a body of 0"},
+		{&Load{Path: "/upload", Size: 20}, "POST /upload with a body of 20"},
+		{&Load{Size: 20, Mix: []httpload.Request{{Method: "PUT", Path: "/{size}/{size}", Body: "x"}}}, "PUT /20/20 with a body of 1"},
+	} {
+		if bad := test.load.Check(workload.Context{Workload: Requests, Connections: []int{1}}); bad != "" {
+			t.Errorf("%+v: got %q, want a valid load", *test.load, bad)
+		}
+		r := test.load.described()[0]
+		if got := fmt.Sprintf("%s %s with a body of %d", cmp.Or(r.Method, "GET"), r.Path, len(r.Body)); got != test.want || test.load.Recorded().Size != 20 {
+			t.Errorf("%+v: got %s and size %d, want %s and 20", *test.load, got, test.load.Recorded().Size, test.want)
 		}
 	}
 }
