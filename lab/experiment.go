@@ -62,6 +62,9 @@ type Settings struct {
 	AAControl *bool `toml:"twin"`
 	// shares of capacity in percent, measured instead of the loads' own rates; empty: none
 	Saturation []int `toml:"saturation"`
+	// search for the highest rate that keeps this criterion of the latency, instead of the trials:
+	// "p99 < 10ms"; empty: no search
+	Knee string `toml:"knee"`
 	// of the workload's own type
 	Loads []workload.Load `toml:"-" json:"-"`
 }
@@ -212,6 +215,9 @@ func (e *Experiment) Validate() error {
 		return fmt.Errorf("lab: %s: %w", e.Name, err)
 	}
 	e.expandRates()
+	if e.Knee != "" {
+		e.keepOneRate()
+	}
 	e.defaults()
 	traits := k.Traits()
 	patterns, byLoads := e.patterns()
@@ -233,10 +239,17 @@ func (e *Experiment) Validate() error {
 		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
 		{len(e.Saturation) == 0 || traits.MaxRate != nil, "saturation: only echoes show whether a subject keeps up: set the workload echo"},
 		{len(e.Saturation) == 0 || !*e.AAControl, "saturation: shares of capacity are measured without an A/A control: leave it out"},
+		{e.Knee == "" || traits.MaxKnee != nil, "knee: its messages have no latency that a rate could raise: set the workload echo, requests or chat"},
+		{e.Knee == "" || len(e.Saturation) == 0 && !*e.AAControl, "knee: a search needs no saturation and no A/A control: leave them out"},
 		{len(e.Loads) > 0, "load: give at least one [[load]]"},
 	} {
 		if !check.ok {
 			return fmt.Errorf("lab: %s: %s", e.Name, check.what)
+		}
+	}
+	if e.Knee != "" {
+		if _, err := load.ParseCriterion(e.Knee); err != nil {
+			return fmt.Errorf("lab: %s: knee: %s", e.Name, strings.TrimPrefix(err.Error(), "load: "))
 		}
 	}
 	if what := e.duplicateSetting(); what != "" {
@@ -262,7 +275,7 @@ func (e *Experiment) defaults() {
 		e.Patterns = slices.Clone(all)
 	}
 	if e.AAControl == nil {
-		yes := len(e.Saturation) == 0
+		yes := len(e.Saturation) == 0 && e.Knee == ""
 		e.AAControl = &yes
 	}
 	e.Window = min(e.Window, e.Duration)

@@ -139,6 +139,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running,
 	if err != nil {
 		return err
 	}
+	r.reported = report
 	fillLoad(t, report)
 	if err := r.workload.Fill(t, l, workload.Measured{Subject: s, Report: text, Before: before, After: collected}); err != nil {
 		return fmt.Errorf("lab: the load generator's report: %w", err)

@@ -55,6 +55,7 @@ type runCmd struct {
 
 	ServerCPUs int      `name:"server-cpus" default:"1" help:"Cores for the subject."`
 	Veth       bool     `help:"Put the subject into a network namespace behind a veth pair, instead of on loopback."`
+	Knee       string   `help:"For each subject the highest rate with under 1 % failures and this latency (p50, p99, p99.9 or max), with an interval, instead of the trials. About two minutes a subject; one --rate is where the search starts." placeholder:"\"p99 < 10ms\""`
 	Profile    []string `predictor:"subjects" help:"Explain by call stacks why two subjects differ, after the trials: see weir help lab profile." placeholder:"A,B"`
 	NoReasons  bool     `help:"Leave out the trials that count system calls, and the cost of a context switch."`
 
@@ -76,6 +77,7 @@ Examples:
   weir lab run im --quick --subject my-server/subject.toml
   weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
   weir lab run --get /hello --tls --http2 --insecure --subject "mine=./server --port {port}" --subject "b=https://127.0.0.1:8443"
+  weir lab run --get /hello --knee "p99 < 10ms" --subject "a=./a {port}" --subject "b=./b {port}"
   weir lab run im --quick --profile go-goroutine,go-loop
   weir lab run pipes --quick
   weir lab run stack --quick
@@ -108,7 +110,7 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	why, failed := c.explain(ctx, runner, err)
 	view.close()
 	err = errors.Join(err, failed, runner.Close())
-	kept := len(found.Trials) + len(found.Probes)
+	kept := len(found.Trials) + len(found.Probes) + len(found.KneeProbes)
 	if kept == 0 {
 		return err
 	}
@@ -118,7 +120,7 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	case ctx.Err() != nil:
 		err = errors.Join(fmt.Errorf("%s kept in %s; weir lab run --resume %s continues the run", count(kept, "complete trial", "s"), dir, shellWord(dir)), err)
 	case err == nil:
-		err = cmp.Or(answersNothing(found), subjectFailed(found))
+		err = cmp.Or(answersNothing(found), noKnee(found), subjectFailed(found))
 	}
 	return err
 }
@@ -148,6 +150,17 @@ func answersNothing(r *result.Results) error {
 	}
 	most := report.MostFrequentRejection(r)
 	return nothingError{fmt.Errorf("the run answers nothing: every trial was rejected (%d), most often because %s: stop what else uses the machine, or lower the load, and run it again", len(r.Trials), most)}
+}
+
+// noKnee is the error of a search in which no subject kept the criterion.
+func noKnee(r *result.Results) error {
+	if len(r.Knees) == 0 || slices.ContainsFunc(r.Knees, func(k result.Knee) bool { return k.Rate > 0 }) {
+		return nil
+	}
+	if why := r.Knees[0].Why; why != "" {
+		return nothingError{fmt.Errorf("no knee was found: %s: give more --time, or a higher limit", why)}
+	}
+	return nothingError{fmt.Errorf("no knee was found: no subject kept %s at any rate: raise the limit", r.Knees[0].Criterion)}
 }
 
 // subjectFailed is the error of a run in which a subject failed and has no accepted trial, with its
@@ -311,6 +324,9 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 		e.Blocks, e.BusiestBlocks = c.Blocks, 0
 	}
 	replace(&e.Duration, workload.Duration(c.Duration))
+	if c.Knee != "" {
+		e.Knee, e.TimeLimit = c.Knee, 0
+	}
 	replace(&e.TimeLimit, workload.Duration(c.Time))
 	replaceAll(&e.Subjects, c.Subjects)
 	replaceAll(&e.Connections, c.Connections)

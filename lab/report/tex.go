@@ -43,7 +43,7 @@ var texTemplate = template.Must(template.New("tex").Funcs(template.FuncMap{
 // tex returns the tables of a run for LaTeX.
 func (d *Digest) tex() ([]byte, error) {
 	var b bytes.Buffer
-	err := texTemplate.Execute(&b, d.kind.TeX(d))
+	err := texTemplate.Execute(&b, append(d.kneeTeX(), d.kind.TeX(d)...))
 	return b.Bytes(), err
 }
 

@@ -51,6 +51,9 @@ type Results struct {
 	Portability []Portability `json:"portability,omitempty"`
 	// trials of the search for each subject's capacity, in the order in which they ran
 	Probes []Probe `json:"probes,omitempty"`
+	// knees by subject, and the trials of the searches for them, in the order in which they ran
+	Knees      []Knee      `json:"knees,omitempty"`
+	KneeProbes []KneeProbe `json:"knee_probes,omitempty"`
 	// measurements at shares of the capacity, rejected ones included
 	Saturation []Saturation `json:"saturation,omitempty"`
 }

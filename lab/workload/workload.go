@@ -35,6 +35,9 @@ type Traits struct {
 	// returns the highest rate that the generator offers over the connections, messages a second;
 	// nil: the capacity of subjects is not searched, because no answer shows that they keep up
 	MaxRate func(connections int) float64
+	// returns the highest total rate at which the knee of a subject is searched; nil: it is not,
+	// because the messages have no latency
+	MaxKnee func(connections int) float64
 	// the project's C subjects serve it: their builds by other compilers are tested
 	TestsPortability bool
 }

@@ -38,7 +38,7 @@ type Workload struct{ Described bool } // the load describes the requests
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
-	return workload.Traits{GeneratorCores: 1}
+	return workload.Traits{GeneratorCores: 1, MaxKnee: func(int) float64 { return httpload.MaxRate }}
 }
 
 // Report implements workload.Workload.
