@@ -38,14 +38,22 @@ func (e *Encryption) check() string {
 		return err.Error()
 	}
 	e.CA = file
-	text, err := os.ReadFile(file)
+	return ""
+}
+
+// readCA returns the certificates to trust; nil for those of the system.
+func (e *Encryption) readCA() ([]byte, error) {
+	if e.CA == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(e.CA)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("cannot read the certificates to trust: %v", err)
+		return nil, fmt.Errorf("cannot read the certificates to trust: %w", err)
 	case !x509.NewCertPool().AppendCertsFromPEM(text):
-		return fmt.Sprintf("%s has no certificate in PEM: give a file that starts with -----BEGIN CERTIFICATE-----", file)
+		return nil, fmt.Errorf("%s has no certificate in PEM: give a file that starts with -----BEGIN CERTIFICATE-----", e.CA)
 	}
-	return ""
+	return text, nil
 }
 
 // meets reports whether a subject can meet the load.
@@ -98,8 +106,6 @@ func (e *Encryption) settings(lab string) (s tlsclient.Settings, err error) {
 		return s, err
 	}
 	s.Insecure, s.ServerName = e.Insecure, e.ServerName
-	if e.CA != "" {
-		s.CA, err = os.ReadFile(e.CA)
-	}
+	s.CA, err = e.readCA()
 	return s, err
 }

@@ -19,8 +19,14 @@ const (
 	tlsCipher   = "TLS_AES_128_GCM_SHA256"
 )
 
-// makeCertificate creates the certificate of the run if a load uses TLS.
+// makeCertificate creates the certificate of the run if a load uses TLS. The certificates that loads
+// trust must be readable.
 func makeCertificate(s *workload.Site, loads []workload.Load) (files certificate.Files, err error) {
+	for _, l := range loads {
+		if _, err := l.(*Load).readCA(); err != nil {
+			return files, fmt.Errorf("lab: load %q: %w", l.Shared().Name, err)
+		}
+	}
 	if !slices.ContainsFunc(loads, func(l workload.Load) bool { return l.(*Load).TLS }) {
 		return files, nil
 	}
