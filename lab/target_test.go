@@ -8,11 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	coder "github.com/coder/websocket"
 
 	"weir/lab/result"
 	"weir/lab/workload"
 	"weir/lab/workload/http"
+	"weir/lab/workload/websocket"
 )
 
 // secureTarget starts an HTTPS server with HTTP/2, and returns its address and the file of its
@@ -94,5 +98,47 @@ func TestALoadWithoutTLSRejectsAnHTTPSTarget(t *testing.T) {
 	b.options.Targets = []string{"mine=https://127.0.0.1:1"}
 	if _, err := b.run(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "mine cannot take part: the loads are for servers without TLS") {
 		t.Errorf("messages of a stream: got error %v, want that the target cannot take part", err)
+	}
+}
+
+// TestWebSocketMessagesAreALoad: a server of another making echoes messages, in the clear and by
+// TLS, at a rate and in a closed loop.
+func TestWebSocketMessagesAreALoad(t *testing.T) {
+	var serves sync.WaitGroup
+	echo := nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		c, err := coder.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		serves.Add(1)
+		defer serves.Done()
+		defer c.CloseNow()
+		for {
+			kind, text, err := c.Read(r.Context())
+			if err != nil || c.Write(r.Context(), kind, text) != nil {
+				return
+			}
+		}
+	})
+	plain, secured := httptest.NewServer(echo), httptest.NewTLSServer(echo)
+	defer func() { plain.Close(); secured.Close(); serves.Wait() }()
+	b := newBench(t)
+	b.experiment.Workload, b.experiment.Patterns, b.experiment.TimeLimit = websocket.Name, nil, 1
+	b.experiment.Loads = []workload.Load{
+		&websocket.Load{Common: workload.Common{Name: "rate", Rate: 50}, Message: "hello", Echo: true, Encryption: http.Encryption{Insecure: true}},
+		&websocket.Load{Common: workload.Common{Name: "loop"}, Encryption: http.Encryption{Insecure: true}},
+	}
+	b.options.Targets = []string{"plain=" + plain.URL, "secured=" + secured.URL}
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	seen := map[string]bool{}
+	for _, trial := range found.Trials {
+		seen[trial.Subject+" "+trial.Load] = true
+		if trial.Messages == 0 || trial.LatencyUS.P50 <= 0 || len(trial.FailedBecause) > 0 || (trial.HTTP.TLS != "") != (trial.Subject == "secured") {
+			t.Errorf("%s, %s: got %d answers after %v us, failures %q and TLS %q; want answers, and TLS with one server", trial.Subject, trial.Load, trial.Messages, trial.LatencyUS.P50, trial.FailedBecause, trial.HTTP.TLS)
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("got trials of %v, want two servers under two loads", seen)
 	}
 }

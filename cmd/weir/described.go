@@ -9,6 +9,8 @@ import (
 type describedFlags struct {
 	Get        string `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
 	Mix        string `predictor:"file" help:"Send the described requests of this file, as of weir load http --mix, with the experiment requests." placeholder:"FILE"`
+	WS         string `name:"ws" help:"Send messages to this path, of any WebSocket servers: with the experiment websocket, which is the default then." placeholder:"PATH"`
+	Message    string `help:"With --ws: the text of every message, which any message answers (default: 100 bytes that differ, and are echoed)." placeholder:"TEXT"`
 	HTTP2      bool   `name:"http2" help:"HTTP/2: with TLS by ALPN, without it with prior knowledge (h2c)."`
 	TLS        bool   `name:"tls" help:"Requests by TLS, of servers that --subject gives by a command: with {cert} and {key} in the command for the lab's certificate, or with a certificate of their own. A server at an https:// address needs no --tls."`
 	Insecure   bool   `short:"k" help:"TLS: accept any certificate."`
@@ -18,8 +20,11 @@ type describedFlags struct {
 
 // experiment returns the built-in experiment for the described load; empty: none is described.
 func (f *describedFlags) experiment() string {
-	if f.Get != "" || f.Mix != "" {
+	switch {
+	case f.Get != "" || f.Mix != "":
 		return "requests"
+	case f.WS != "":
+		return "websocket"
 	}
 	return ""
 }
@@ -27,7 +32,7 @@ func (f *describedFlags) experiment() string {
 // settings returns the flags as settings of a load.
 func (f *describedFlags) settings() []loadFlag {
 	return []loadFlag{
-		{"path", f.Get, f.Get != ""}, {"mix", f.Mix, f.Mix != ""}, {"http2", f.HTTP2, f.HTTP2}, {"tls", f.TLS, f.TLS},
+		{"path", f.Get, f.Get != ""}, {"mix", f.Mix, f.Mix != ""}, {"path", f.WS, f.WS != ""}, {"message", f.Message, f.Message != ""}, {"http2", f.HTTP2, f.HTTP2}, {"tls", f.TLS, f.TLS},
 		{"insecure", f.Insecure, f.Insecure}, {"ca", f.CA, f.CA != ""}, {"server_name", f.ServerName, f.ServerName != ""},
 	}
 }

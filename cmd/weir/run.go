@@ -78,6 +78,7 @@ Examples:
   weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
   weir lab run --get /hello --tls --http2 --insecure --subject "mine=./server --port {port}" --subject "b=https://127.0.0.1:8443"
   weir lab run --get /hello --knee "p99 < 10ms" --subject "a=./a {port}" --subject "b=./b {port}"
+  weir lab run --ws /chat --message hello --subject "mine=./server --port {port}"
   weir lab run im --quick --profile go-goroutine,go-loop
   weir lab run pipes --quick
   weir lab run stack --quick

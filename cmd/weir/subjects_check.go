@@ -38,6 +38,7 @@ Examples:
   weir lab check --subject my-server/subject.toml
   weir lab check --get /hello --subject "mine=./server --port {port}"
   weir lab check --get /hello --tls --insecure --subject "mine=./server --port {port}"
+  weir lab check --ws /chat --message hello --subject "mine=./server --port {port}"
   weir lab check c-fork --only "SIGTERM while busy" -v`
 }
 

@@ -53,9 +53,7 @@ func (n Needs) Contract() contract.Kind {
 // prepare makes what a server needs, with a certificate for a server that takes one.
 func (n Needs) prepare(c *contract.Bench) {
 	prepare(c)
-	if n.TLS && c.Subject.ServesTLS() {
-		addCertificate(c)
-	}
+	n.Prepare(c)
 }
 
 // answer checks that each request is answered, on a connection of its own.

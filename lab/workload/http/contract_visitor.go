@@ -58,16 +58,13 @@ func (n Needs) open(b *bench) *conn {
 	if !n.TLS {
 		return c
 	}
-	settings, err := n.settings(b.Params.Cert)
-	contract.Must(err)
 	protocol := alpnHTTP1
 	if n.HTTP2 {
 		protocol = alpnHTTP2
 	}
-	config := settings.Config(b.Params.Host, protocol)
-	secured := tls.Client(c.TCPConn, config)
+	secured := tls.Client(c.TCPConn, n.ClientConfig(b.Bench, protocol))
 	if err := secured.HandshakeContext(b.Context); err != nil {
-		contract.Must(tlsclient.HandshakeError(config.ServerName, err))
+		contract.Must(tlsclient.HandshakeError(cmp.Or(n.ServerName, b.Params.Host), err))
 	}
 	chosen := secured.ConnectionState().NegotiatedProtocol
 	contract.Expect(chosen == protocol || !n.HTTP2, "expected the server to choose HTTP/2 by ALPN, saw %q: turn HTTP/2 on in the server, or leave it out of the load", cmp.Or(chosen, "no protocol"))

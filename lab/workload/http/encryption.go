@@ -1,11 +1,13 @@
 package http
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"weir/lab/contract"
 	"weir/lab/internal/certificate"
 	"weir/lab/internal/tlsclient"
 	"weir/lab/subject"
@@ -24,9 +26,9 @@ type Encryption struct {
 	ServerName string `toml:"server_name"`
 }
 
-// check makes the name of the file absolute, because a run may be resumed from another folder. It
+// Check makes the name of the file absolute, because a run may be resumed from another folder. It
 // returns what is wrong; empty if nothing is.
-func (e *Encryption) check() string {
+func (e *Encryption) Check() string {
 	if e.CA == "" {
 		return ""
 	}
@@ -56,8 +58,8 @@ func (e *Encryption) readCA() ([]byte, error) {
 	return text, nil
 }
 
-// meets reports whether a subject can meet the load.
-func (e *Encryption) meets(s *subject.Subject, elsewhere bool) bool {
+// Meets reports whether a subject can meet the load.
+func (e *Encryption) Meets(s *subject.Subject, elsewhere bool) bool {
 	switch {
 	case elsewhere:
 		return s.OwnTLS || !e.TLS
@@ -67,8 +69,8 @@ func (e *Encryption) meets(s *subject.Subject, elsewhere bool) bool {
 	return s.ServesTLS() || e.trustsOthers()
 }
 
-// needs returns the phrase for the subjects that can meet the load.
-func (e *Encryption) needs() string {
+// Needs returns the phrase for the subjects that can meet the load.
+func (e *Encryption) Needs() string {
 	if e.trustsOthers() {
 		return "servers by TLS"
 	}
@@ -78,12 +80,12 @@ func (e *Encryption) needs() string {
 // trustsOthers reports whether other certificates than the lab's are trusted.
 func (e *Encryption) trustsOthers() bool { return e.Insecure || e.CA != "" }
 
-// uses reports whether a subject is met by TLS.
-func (e *Encryption) uses(to workload.Target) bool { return e.TLS && !to.Elsewhere || to.TLS }
+// Uses reports whether a subject is met by TLS.
+func (e *Encryption) Uses(to workload.Target) bool { return e.TLS && !to.Elsewhere || to.TLS }
 
-// args returns the flags of weir load for a subject that is met by TLS. The key exchange is the same
+// Args returns the flags of weir load for a subject that is met by TLS. The key exchange is the same
 // for all, so that they do the same work.
-func (e *Encryption) args(lab certificate.Files, to workload.Target) (args []string) {
+func (e *Encryption) Args(lab certificate.Files, to workload.Target) (args []string) {
 	switch {
 	case !to.OwnCertificate && !to.Elsewhere:
 		return []string{"--ca", lab.Cert, "--key-exchange", keyExchange}
@@ -98,8 +100,8 @@ func (e *Encryption) args(lab certificate.Files, to workload.Target) (args []str
 	return append(args, "--key-exchange", keyExchange)
 }
 
-// settings returns the settings of a client, which trusts the lab's certificate if it is given.
-func (e *Encryption) settings(lab string) (s tlsclient.Settings, err error) {
+// Client returns the settings of a client, which trusts the lab's certificate if it is given.
+func (e *Encryption) Client(lab string) (s tlsclient.Settings, err error) {
 	s.KeyExchange = keyExchange
 	if lab != "" {
 		s.CA, err = os.ReadFile(lab)
@@ -108,4 +110,42 @@ func (e *Encryption) settings(lab string) (s tlsclient.Settings, err error) {
 	s.Insecure, s.ServerName = e.Insecure, e.ServerName
 	s.CA, err = e.readCA()
 	return s, err
+}
+
+// ClientConfig returns the settings of a client of a server under a check, for an application
+// protocol (ALPN). It may be called only within a check.
+func (e *Encryption) ClientConfig(b *contract.Bench, protocol string) *tls.Config {
+	settings, err := e.Client(b.Params.Cert)
+	contract.Must(err)
+	return settings.Config(b.Params.Host, protocol)
+}
+
+// Prepare makes a certificate for a server under a check that takes one, if the load needs it.
+func (e *Encryption) Prepare(b *contract.Bench) {
+	if e.TLS && b.Subject.ServesTLS() {
+		addCertificate(b)
+	}
+}
+
+// MakeCertificate creates the certificate of a run if one of its loads uses TLS. The certificates
+// that loads trust must be readable.
+func MakeCertificate(s *workload.Site, loads []*Encryption) (files certificate.Files, err error) {
+	needed := false
+	for _, e := range loads {
+		if _, err := e.readCA(); err != nil {
+			return files, fmt.Errorf("lab: %w", err)
+		}
+		needed = needed || e.TLS
+	}
+	if !needed {
+		return files, nil
+	}
+	dir, err := filepath.Abs(filepath.Join(s.Dir, tlsDir))
+	if err == nil {
+		files, err = certificate.Create(dir, s.Host)
+	}
+	if err != nil {
+		return files, fmt.Errorf("lab: %w", err)
+	}
+	return files, nil
 }

@@ -57,7 +57,11 @@ func (w Workload) Contract() contract.Kind {
 func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
 	v := &session{Servers: workload.Servers{Site: s}}
 	var err error
-	if v.certificate, err = makeCertificate(s, loads); err != nil {
+	var encryptions []*Encryption
+	for _, l := range loads {
+		encryptions = append(encryptions, &l.(*Load).Encryption)
+	}
+	if v.certificate, err = MakeCertificate(s, encryptions); err != nil {
 		return nil, err
 	}
 	if s.Workload == Requests {
@@ -150,10 +154,10 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 	if file := v.mixes[of.Name]; file != "" {
 		args = append(args, "--mix", file)
 	}
-	if !of.uses(to) {
+	if !of.Uses(to) {
 		return append(args, "http://"+to.Addr+of.target())
 	}
-	return append(append(args, of.args(v.certificate, to)...), "https://"+to.Addr+of.target())
+	return append(append(args, of.Args(v.certificate, to)...), "https://"+to.Addr+of.target())
 }
 
 // Fill implements workload.Session.
@@ -167,7 +171,7 @@ func (v *session) Fill(t *result.Trial, l workload.Load, m workload.Measured) er
 	switch {
 	case r.TLS == nil:
 	case m.Subject.Subject.ServesTLS():
-		t.FailedBecause = append(t.FailedBecause, tlsFailures(r.TLS)...)
+		t.FailedBecause = append(t.FailedBecause, TLSFailures(r.TLS)...)
 	default:
 		t.HTTP.TLS = r.TLS.Version + ", " + r.TLS.Cipher
 	}

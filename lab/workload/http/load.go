@@ -84,8 +84,8 @@ func (l *Load) Check(in workload.Context) string {
 	switch {
 	case l.CheckConnections() != "":
 		return l.CheckConnections()
-	case l.Encryption.check() != "":
-		return l.Encryption.check()
+	case l.Encryption.Check() != "":
+		return l.Encryption.Check()
 	case in.Workload == Requests && !requestTarget.MatchString(l.target()):
 		return fmt.Sprintf("the path %q is not the target of a request: write for example /hello?name=me", l.Path)
 	case in.Workload != Requests && !filePath.MatchString(l.Path) || strings.Contains(l.Path, ".."):
@@ -131,8 +131,8 @@ func (l *Load) Recorded() result.Load {
 
 // Meets implements workload.Load.
 func (l *Load) Meets(s *subject.Subject, elsewhere bool) bool {
-	return l.Encryption.meets(s, elsewhere)
+	return l.Encryption.Meets(s, elsewhere)
 }
 
 // Needs implements workload.Load.
-func (l *Load) Needs() string { return l.Encryption.needs() }
+func (l *Load) Needs() string { return l.Encryption.Needs() }
