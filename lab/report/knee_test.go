@@ -1,6 +1,8 @@
 package report_test
 
 import (
+	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,8 @@ import (
 	"weir/lab/result"
 	"weir/lab/workload/http"
 )
+
+var updateKnee = flag.Bool("update", false, "write the golden files")
 
 // kneeRun is a run in which the knees of four subjects were searched.
 func kneeRun() *result.Results {
@@ -33,6 +37,17 @@ func kneeRun() *result.Results {
 		s.KneeProbes = append(s.KneeProbes, result.KneeProbe{Subject: k.Subject, Load: k.Load, Connections: 64, Pattern: k.Pattern, Rate: 2000, MessageRate: 1500, Why: "p99 12.0 ms", DisturbedBy: []string{"another process"}})
 	}
 	return s.Results
+}
+
+// TestReportOfKnees compares the whole report with its golden files.
+func TestReportOfKnees(t *testing.T) {
+	reporttest.Reporter{
+		Update: updateKnee,
+		Write:  func(dir string, r *result.Results) error { return report.Write(dir, r, http.Report{}) },
+		Terminal: func(w io.Writer, r *result.Results, colour bool, width int) {
+			report.Terminal(w, r, http.Report{}, colour, width)
+		},
+	}.Golden(t, "testdata/knee", kneeRun())
 }
 
 func TestKneesAreInTheSummaryThePageAndTheTable(t *testing.T) {

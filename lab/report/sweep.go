@@ -96,10 +96,13 @@ func (d *Digest) differIn(axis sweepAxis, a, b *Group) bool {
 // familyName names what the groups of a family have in common.
 func (d *Digest) familyName(axis sweepAxis, g *Group) string {
 	name := d.sweptLoad(g)
+	if axis.id == "rate" && d.LoadOf(g.Load).SweepOf != "" && !d.sweepsOther(name) {
+		name = format.Connections(g.Connections) // the load that was varied is named by another rate
+	}
 	for _, other := range sweepAxes {
 		varies := slices.ContainsFunc(d.Groups, func(o *Group) bool { return d.sweptLoad(o) == d.sweptLoad(g) && d.at(other, o) != d.at(other, g) })
 		switch {
-		case other.id == axis.id || !varies:
+		case other.id == axis.id || !varies || other.id == "connections" && axis.id == "rate":
 		case other.id == "rate" && axis.id == "connections" && d.LoadOf(g.Load).SweepOf == "": // it follows
 		case other.id == "rate":
 			name += ", " + format.Short(d.at(other, g)) + other.unit
@@ -108,6 +111,11 @@ func (d *Digest) familyName(axis sweepAxis, g *Group) string {
 		}
 	}
 	return name
+}
+
+// sweepsOther reports whether the run has a sweep of another load.
+func (d *Digest) sweepsOther(name string) bool {
+	return slices.ContainsFunc(d.Plan.Loads, func(l result.Load) bool { return l.SweepOf != "" && l.SweepOf != name })
 }
 
 // measure returns what a family is compared by.
