@@ -104,7 +104,7 @@ func experimentKeys() []string {
 		keys = append(keys, tomlKeys(load)...)
 	}
 	for _, nested := range tomlKeys(reflect.TypeFor[httpload.Request]()) {
-		if nested != "path" { // also a key of loads
+		if nested != "path" && nested != "headers" { // also keys of loads
 			keys = slices.DeleteFunc(keys, func(key string) bool { return key == nested })
 		}
 	}

@@ -61,7 +61,7 @@ func TestKneesAreSearchedInTurnsAndSurviveAnInterruption(t *testing.T) {
 	e := b.experiment
 	e.Saturation, e.Knee = nil, "p99 < 50ms"
 	e.Duration, e.TimeLimit = workload.Duration(300*time.Millisecond), workload.Duration(7*time.Second)
-	b.twin(t, "slow", "slower")
+	b.addCopy(t, "slow", "slower")
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	cut, err := b.run(ctx, func(p Progress) {

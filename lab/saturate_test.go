@@ -174,8 +174,8 @@ func serveSlowly(addr, size, each string) {
 	}
 }
 
-// twin adds a copy of a subject under another name.
-func (b *bench) twin(t *testing.T, name, other string) {
+// addCopy adds a copy of a subject under another name.
+func (b *bench) addCopy(t *testing.T, name, other string) {
 	t.Helper()
 	subjects := filepath.Join(b.options.Root, "subjects")
 	text, err := os.ReadFile(filepath.Join(subjects, name, "subject.toml"))

@@ -34,9 +34,9 @@ type sweepFamily struct {
 	values []float64 // of the groups, ascending
 }
 
-// SweepSection shows each sweep of the loads in a figure: the rate of a closed loop, and the CPU per
-// message of an open one. Sweeps over the settings without (rate, connections, streams, size) are
-// left out, because another section shows them.
+// SweepSection shows each sweep of the loads in a figure: the rate of a closed loop, and the CPU
+// per message of an open one. Sweeps over the settings without (rate, connections, streams, size)
+// are left out, because another section shows them.
 func (d *Digest) SweepSection(without ...string) Section {
 	s := Section{ID: "sweep", Title: "Sweeps of the load",
 		How: fmt.Sprintf("Each figure varies one setting of a load, and all else is alike. With a rate it shows the CPU of the server's whole process tree per %s, in a closed loop the rate. Vertical lines are 95 %% intervals.", d.Unit())}
@@ -93,17 +93,20 @@ func (d *Digest) differIn(axis sweepAxis, a, b *Group) bool {
 	})
 }
 
-// familyName names what the groups of a family have in common.
+// familyName names what the groups of a family have in common. The load that a sweep of rates
+// varies may be named by another rate, so it is named only beside sweeps of other loads.
 func (d *Digest) familyName(axis sweepAxis, g *Group) string {
 	name := d.sweptLoad(g)
-	if axis.id == "rate" && d.LoadOf(g.Load).SweepOf != "" && !d.sweepsOther(name) {
-		name = format.Connections(g.Connections) // the load that was varied is named by another rate
+	byConnections := axis.id == "rate" && d.LoadOf(g.Load).SweepOf != "" && !d.sweepsOther(name)
+	if byConnections {
+		name = format.Connections(g.Connections)
 	}
 	for _, other := range sweepAxes {
 		varies := slices.ContainsFunc(d.Groups, func(o *Group) bool { return d.sweptLoad(o) == d.sweptLoad(g) && d.at(other, o) != d.at(other, g) })
 		switch {
-		case other.id == axis.id || !varies || other.id == "connections" && axis.id == "rate":
-		case other.id == "rate" && axis.id == "connections" && d.LoadOf(g.Load).SweepOf == "": // it follows
+		case other.id == axis.id || !varies || other.id == "connections" && byConnections:
+		case other.id == "rate" && axis.id == "connections" && d.LoadOf(g.Load).SweepOf == "":
+			// a rate of each connection follows their number
 		case other.id == "rate":
 			name += ", " + format.Short(d.at(other, g)) + other.unit
 		default:

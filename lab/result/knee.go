@@ -12,7 +12,8 @@ type Knee struct {
 	Criterion   string `json:"criterion"` // "p99 < 10ms"
 	// messages per second, all connections: the median of Estimates; 0: no rate kept the criterion
 	Rate float64 `json:"rate"`
-	Low  float64 `json:"low"` // range of Estimates, which contains their median with 94 % if they are five
+	// range of Estimates, which contains their median with 94 % if they are five
+	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 	// every search of Estimates found a rate, and there was time for all
 	Confirmed bool `json:"confirmed"`
@@ -24,13 +25,14 @@ type Knee struct {
 
 // KneeProbe is one rate of the search for a knee.
 type KneeProbe struct {
-	Subject     string  `json:"subject"`
-	Load        string  `json:"load"`
-	Connections int     `json:"connections"`
-	Pattern     string  `json:"pattern"`
-	Rate        float64 `json:"rate"`          // offered messages per second, all connections; 0: closed loop
-	Why         string  `json:"why,omitempty"` // why the subject did not keep up; empty: it did
-	Attempts    int     `json:"attempts"`      // more than one where others disturbed the trial
+	Subject     string `json:"subject"`
+	Load        string `json:"load"`
+	Connections int    `json:"connections"`
+	Pattern     string `json:"pattern"`
+	// offered messages per second, all connections; 0: a closed loop
+	Rate     float64 `json:"rate"`
+	Why      string  `json:"why,omitempty"` // why the subject did not keep up; empty: it did
+	Attempts int     `json:"attempts"`      // more than one where others disturbed the trial
 	// what disturbed the last attempt, if the subject did not keep up
 	DisturbedBy []string  `json:"disturbed_by,omitempty"`
 	Started     time.Time `json:"started"`

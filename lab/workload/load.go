@@ -65,7 +65,7 @@ func (c *Common) WarmUp() time.Duration { return 0 }
 // Alone implements Load: it reports whether the subject measures itself, which it does not.
 func (c *Common) Alone() bool { return false }
 
-// Meets implements Load for loads without TLS.
+// Meets implements Load for loads without TLS: it reports whether a subject can meet the load.
 func (c *Common) Meets(s *subject.Subject, _ bool) bool { return !s.OwnTLS }
 
 // Needs implements Load for loads that every subject without TLS can meet.

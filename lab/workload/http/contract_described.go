@@ -15,9 +15,9 @@ type Needs struct {
 	Requests    []httpload.Request // at least one; those that httpload.CheckMix accepts
 	KeepAlive   bool               // a connection takes several requests
 	Connections int                // that are open at once; 0: one
-	Encryption                     // of the requests
-	HTTP2       bool               // instead of HTTP/1.1; by ALPN, or without TLS by prior knowledge
-	Streams     int                // requests at once on a connection of HTTP/2; 0: one
+	Encryption
+	HTTP2   bool // by ALPN, or without TLS with prior knowledge; else HTTP/1.1
+	Streams int  // requests at once on a connection of HTTP/2; 0: one
 }
 
 // maxVisitors bounds how many connections the check of Needs.Connections opens.

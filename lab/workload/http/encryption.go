@@ -83,8 +83,8 @@ func (e *Encryption) trustsOthers() bool { return e.Insecure || e.CA != "" }
 // Uses reports whether a subject is met by TLS.
 func (e *Encryption) Uses(to workload.Target) bool { return e.TLS && !to.Elsewhere || to.TLS }
 
-// Args returns the flags of weir load for a subject that is met by TLS. The key exchange is the same
-// for all, so that they do the same work.
+// Args returns the flags of weir load for a subject that is met by TLS. The key exchange is the
+// same for all, so that they do the same work.
 func (e *Encryption) Args(lab certificate.Files, to workload.Target) (args []string) {
 	switch {
 	case !to.OwnCertificate && !to.Elsewhere:

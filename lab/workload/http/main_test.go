@@ -7,8 +7,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests or, with the argument "web" or "silent", a server that they start, with or
-// without a fault.
+// TestMain runs the tests or, with the argument "web" or "silent", a server that they start, with
+// or without a fault.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "web" {
 		os.Exit(serveWeb(os.Args[2:]))

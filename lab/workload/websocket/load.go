@@ -111,7 +111,7 @@ func (l *Load) Recorded() result.Load {
 	return r
 }
 
-// Meets implements workload.Load.
+// Meets implements workload.Load: it reports whether a subject can meet the load.
 func (l *Load) Meets(s *subject.Subject, elsewhere bool) bool {
 	return l.Encryption.Meets(s, elsewhere)
 }

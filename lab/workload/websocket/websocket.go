@@ -118,8 +118,8 @@ func (v *session) Fill(t *result.Trial, _ workload.Load, m workload.Measured) er
 	return nil
 }
 
-// overloadErrors are the errors that an overloaded server causes. At a fixed rate they are a finding
-// and not a failure.
+// overloadErrors are the errors that an overloaded server causes. At a fixed rate they are a
+// finding and not a failure.
 var overloadErrors = []string{"connect", "timeout", "reset", "closed", "close", "lost"}
 
 // Failures implements workload.Session.
