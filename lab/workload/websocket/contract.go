@@ -31,8 +31,8 @@ const (
 	manyMessages = 50
 )
 
-// contract returns the contract of a server for the load: that it accepts an upgrade, answers
-// every message, also on many connections, survives clients that leave, and ends by SIGTERM. The client
+// contract returns the contract of a server for the load: that it accepts an upgrade, answers every
+// message, also on many connections, survives clients that leave, and ends by SIGTERM. The client
 // is independent of the generator.
 func (n needs) contract() contract.Kind {
 	k := contract.Kind{Workloads: []string{Name}, Prepare: n.prepare}
