@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"weir/lab"
 	"weir/lab/contract"
 )
@@ -16,6 +18,14 @@ type describedFlags struct {
 	Insecure   bool   `short:"k" help:"TLS: accept any certificate."`
 	CA         string `name:"ca" aliases:"cacert" predictor:"file" help:"TLS: trust the certificates in this file (PEM) instead of the system's." placeholder:"FILE"`
 	ServerName string `help:"TLS: the name to ask for and to verify (default: the host of the address)." placeholder:"NAME"`
+}
+
+// check returns an error if the flags describe two loads.
+func (f *describedFlags) check() error {
+	if f.WS != "" && (f.Get != "" || f.Mix != "") {
+		return usageError{errors.New("--ws describes messages, and --get and --mix requests: give one of them")}
+	}
+	return nil
 }
 
 // experiment returns the built-in experiment for the described load; empty: none is described.

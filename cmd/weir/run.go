@@ -87,6 +87,9 @@ Examples:
 
 // Run runs the experiment, or continues a run, and writes its report.
 func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
+	if err := c.describedFlags.check(); err != nil {
+		return err
+	}
 	c.Experiment = cmp.Or(c.Experiment, c.describedFlags.experiment())
 	if c.Experiment == "" && c.Resume == "" {
 		return c.listExperiments(t)

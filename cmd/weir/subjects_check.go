@@ -106,6 +106,9 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 // kinds returns the contracts, of the load that the flags describe or of all workloads, and the
 // workload of servers that are given by a command.
 func (c *checkCmd) kinds() ([]contract.Kind, string, error) {
+	if err := c.describedFlags.check(); err != nil {
+		return nil, "", err
+	}
 	if c.experiment() == "" {
 		return lab.ContractKinds(), http.Requests, nil
 	}

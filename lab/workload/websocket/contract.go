@@ -123,7 +123,7 @@ func (v *visitor) ask(k int) {
 	contract.Expect(err == nil, "message %d: expected it to be taken: %w", k+1, contract.DescribeError(err))
 	gotKind, got, err := v.Read(ctx)
 	contract.Expect(err == nil, "message %d: expected an answer: %w", k+1, contract.DescribeError(err))
-	contract.Expect(!v.n.Echo || kind == gotKind && bytes.Equal(got, want), "message %d: expected its echo %.40q (%v), saw %.40q (%v)", k+1, want, kind, got, gotKind)
+	contract.Expect(!v.n.Echo || kind == gotKind && bytes.Equal(got, want), "message %d: expected its echo %.40q (%v), saw %.40q (%v): a load with --message and without echo takes any answer", k+1, want, kind, got, gotKind)
 }
 
 // upgrade checks that an upgrade is accepted, a message answered, and Close too.
