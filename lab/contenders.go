@@ -246,8 +246,12 @@ func (r *Runner) restrictLoads() {
 	}
 }
 
-// rejectIdle returns an error if a running server, or a subject that must take part, meets no load.
+// rejectIdle returns an error if a running server, or a subject that must take part, meets no load
+// of a new run.
 func (r *Runner) rejectIdle() error {
+	if r.resumedFrom != nil {
+		return nil
+	}
 	for _, known := range r.results.Subjects {
 		s := r.subjects[known.Name]
 		meets := func(l workload.Load) bool { return l.Meets(s.Subject, s.Target != "") }

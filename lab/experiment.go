@@ -215,9 +215,6 @@ func (e *Experiment) Validate() error {
 		return fmt.Errorf("lab: %s: %w", e.Name, err)
 	}
 	e.expandRates()
-	if e.Knee != "" {
-		e.keepOneRate()
-	}
 	e.defaults()
 	traits := k.Traits()
 	patterns, byLoads := e.patterns()
@@ -255,7 +252,14 @@ func (e *Experiment) Validate() error {
 	if what := e.duplicateSetting(); what != "" {
 		return fmt.Errorf("lab: %s: %s: name it once", e.Name, what)
 	}
-	return e.validateLoads()
+	if err := e.validateLoads(); err != nil || e.Knee == "" {
+		return err
+	}
+	e.keepOneRate()
+	if patterns, byLoads := e.patterns(); byLoads {
+		e.Patterns = patterns
+	}
+	return nil
 }
 
 // duplicateSetting describes a value that is given twice in a list of settings; it is empty if

@@ -234,19 +234,32 @@ func (k *knees) progressAt(p Place) Progress {
 	return at
 }
 
-// keepOneRate leaves out the loads that differ from an earlier one in the rate alone, because a
-// search for a knee chooses the rate.
+// keepOneRate leaves out the loads that differ from an earlier one in the rate alone on the same
+// connections, because a search for a knee chooses the rate. The loads must be valid.
 func (e *Experiment) keepOneRate() {
 	type key struct {
 		load        result.Load
-		connections string
+		connections int
 	}
 	seen := map[key]bool{}
-	e.Loads = slices.DeleteFunc(slices.Clone(e.Loads), func(l workload.Load) bool {
-		k := key{l.Recorded(), fmt.Sprint(l.Shared().Connections)}
-		k.load.Name, k.load.SweepOf, k.load.Rate, k.load.Requests.Pattern = "", "", 0, ""
-		again := seen[k]
-		seen[k] = true
-		return again
-	})
+	var kept []workload.Load
+	for _, l := range e.Loads {
+		alike, rest := l.Recorded(), []int{}
+		alike.Name, alike.SweepOf, alike.Rate, alike.Requests.Pattern = "", "", 0, ""
+		for _, n := range e.connectionsOf(l) {
+			if k := (key{alike, n}); !seen[k] {
+				seen[k] = true
+				rest = append(rest, n)
+			}
+		}
+		switch {
+		case len(rest) == 0:
+			continue
+		case len(rest) < len(e.connectionsOf(l)):
+			l = l.Clone()
+			l.Shared().Connections = rest
+		}
+		kept = append(kept, l)
+	}
+	e.Loads = kept
 }

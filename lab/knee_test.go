@@ -114,7 +114,21 @@ func TestASearchForKneesKeepsOneRateOfEachLoad(t *testing.T) {
 	must(t, err)
 	must(t, e.Sweep("size", []int{1, 2}, "bytes"))
 	must(t, e.Validate())
+	must(t, e.Validate()) // validation may be repeated
 	if len(e.Loads) != 2 || e.Loads[0].Shared().Name != "1000/s, 1 bytes" || e.Loads[1].Shared().Name != "1000/s, 2 bytes" || *e.AAControl {
 		t.Errorf("got %d loads, the first %q, want that with a rate for each size, without an A/A control", len(e.Loads), e.Loads[0].Shared().Name)
+	}
+}
+
+// TestASearchForKneesKeepsEachNumberOfConnections: a total rate has a load for each number, and the
+// closed loop adds none.
+func TestASearchForKneesKeepsEachNumberOfConnections(t *testing.T) {
+	e, err := ParseExperiment("mine.toml", []byte("knee = \"p99 < 5ms\"\n"+sweepBase))
+	must(t, err)
+	e.Connections = []int{1, 8}
+	must(t, e.Validate())
+	p := NewPlan(e, []result.Subject{{Name: "a"}}, 1)
+	if len(p.Cells) != 2 || p.Cells[0].Connections != 1 || p.Cells[1].Connections != 8 {
+		t.Errorf("got the cells %+v, want one for each number of connections", p.Cells)
 	}
 }

@@ -1,9 +1,9 @@
-// Package http is the workload of HTTP requests for the files of a folder, to web servers or to
-// proxies before one.
+// Package http is the workload of HTTP requests: for the files of a folder, to web servers or to
+// proxies before one, and as a load describes them, to servers of any making.
 //
 // # Limitations
 //
-// All requests of a load are for one path.
+// Requests for files are for one path in each load.
 package http
 
 import (
