@@ -15,6 +15,7 @@ import (
 	"weir/lab/workload/http/httpload"
 	"weir/lab/workload/stack"
 	"weir/lab/workload/stream"
+	"weir/lab/workload/websocket"
 )
 
 // tomlKeys returns the keys of a struct, including those of embedded structs and of lists of
@@ -99,11 +100,11 @@ func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 // keys of described requests have a document of their own.
 func experimentKeys() []string {
 	keys := append(tomlKeys(reflect.TypeFor[lab.Settings]()), "name", "variant", "load")
-	for _, load := range []reflect.Type{reflect.TypeFor[stream.Load](), reflect.TypeFor[http.Load](), reflect.TypeFor[chat.Load](), reflect.TypeFor[stack.Load]()} {
+	for _, load := range []reflect.Type{reflect.TypeFor[stream.Load](), reflect.TypeFor[http.Load](), reflect.TypeFor[websocket.Load](), reflect.TypeFor[chat.Load](), reflect.TypeFor[stack.Load]()} {
 		keys = append(keys, tomlKeys(load)...)
 	}
 	for _, nested := range tomlKeys(reflect.TypeFor[httpload.Request]()) {
-		if nested != "path" { // also a key of loads
+		if nested != "path" && nested != "headers" { // also keys of loads
 			keys = slices.DeleteFunc(keys, func(key string) bool { return key == nested })
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
+	"weir/lab/workload"
 )
 
 // contender is a subject of a run: one that the lab starts, or a server that already runs.
@@ -51,7 +52,7 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 			return fmt.Errorf("lab: two subjects have the name %s: rename one", t.name)
 		}
 		here := isLocalAddress(ctx, t.addr)
-		r.addSubject(contender{Subject: &subject.Subject{Name: t.name, WarmMessages: 1000}, Target: t.addr, OnThisMachine: here},
+		r.addSubject(contender{Subject: &subject.Subject{Name: t.name, WarmMessages: 1000, OwnTLS: t.tls}, Target: t.addr, OnThisMachine: here},
 			result.Subject{Name: t.name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here})
 	}
 	switch {
@@ -64,16 +65,21 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 }
 
 // target is a server that already runs.
-type target struct{ name, addr string }
+type target struct {
+	name, addr string
+	tls        bool // it is at an https:// address
+}
 
 // parseTargets rejects malformed and repeated targets before anything is built; the generator would
 // find them only in the middle of the run.
 func parseTargets(texts []string) (all []target, err error) {
 	for _, text := range texts {
-		t := target{"target " + text, text}
+		t := target{name: "target " + text, addr: text}
 		if g := subject.ParseGiven(text); g.URL != "" {
-			if t = (target{g.Name, strings.TrimSuffix(strings.TrimPrefix(g.URL, "http://"), "/")}); strings.Contains(t.addr, "/") {
-				return nil, fmt.Errorf("the target %s is not NAME=http://HOST:PORT: give paths with the load", text)
+			scheme, addr, _ := strings.Cut(g.URL, "://")
+			t = target{g.Name, strings.TrimSuffix(addr, "/"), scheme == "https"}
+			if strings.ContainsAny(t.addr, "/?#@") {
+				return nil, fmt.Errorf("the target %s is not NAME=http://HOST:PORT or NAME=https://HOST:PORT: give paths with the load", g.Name)
 			}
 		}
 		if err := load.CheckTarget(t.addr); err != nil {
@@ -241,6 +247,22 @@ func (r *Runner) restrictLoads() {
 		}
 		l.Subjects = able
 	}
+}
+
+// rejectIdle returns an error if a running server, or a subject that must take part, meets no load
+// of a new run.
+func (r *Runner) rejectIdle() error {
+	if r.resumedFrom != nil {
+		return nil
+	}
+	for _, known := range r.results.Subjects {
+		s := r.subjects[known.Name]
+		meets := func(l workload.Load) bool { return l.Meets(s.Subject, s.Target != "") }
+		if (s.Target != "" || r.required(s.Subject)) && !slices.ContainsFunc(r.experiment.Loads, meets) {
+			return fmt.Errorf("lab: %s cannot take part: the loads are for %s", known.Name, r.experiment.Loads[0].Needs())
+		}
+	}
+	return nil
 }
 
 // subjectsFromFiles returns the subjects that were given by a file and are not in the list. A load

@@ -20,9 +20,9 @@ func TestLoadsWithTLSAreForSubjectsThatTakeACertificate(t *testing.T) {
 		load *http.Load
 		want []string
 	}{
-		{"all subjects", map[string]contender{"able": able, "unable": unable}, &http.Load{TLS: true}, []string{"able"}},
-		{"named subjects", map[string]contender{"able": able, "unable": unable}, &http.Load{TLS: true, Common: workload.Common{Subjects: []string{"unable", "able"}}}, []string{"able"}},
-		{"a running server", map[string]contender{"able": elsewhere}, &http.Load{TLS: true}, []string{"subjects with {cert}"}},
+		{"all subjects", map[string]contender{"able": able, "unable": unable}, &http.Load{Encryption: http.Encryption{TLS: true}}, []string{"able"}},
+		{"named subjects", map[string]contender{"able": able, "unable": unable}, &http.Load{Encryption: http.Encryption{TLS: true}, Common: workload.Common{Subjects: []string{"unable", "able"}}}, []string{"able"}},
+		{"a running server", map[string]contender{"able": elsewhere}, &http.Load{Encryption: http.Encryption{TLS: true}}, []string{"subjects with {cert}, or with insecure or ca for subjects with a certificate of their own"}},
 		{"no TLS", map[string]contender{"unable": unable}, &http.Load{}, nil},
 	} {
 		r := &Runner{subjects: test.all, experiment: &Experiment{Settings: Settings{Loads: []workload.Load{test.load}}}, results: &result.Results{}}

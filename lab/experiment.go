@@ -64,6 +64,9 @@ type Settings struct {
 	Headline Headline `toml:"headline"`
 	// shares of capacity in percent, measured instead of the loads' own rates; empty: none
 	Saturation []int `toml:"saturation"`
+	// search for the highest rate that keeps this criterion of the latency, instead of the trials:
+	// "p99 < 10ms"; empty: no search
+	Knee string `toml:"knee"`
 	// of the workload's own type
 	Loads []workload.Load `toml:"-" json:"-"`
 }
@@ -157,14 +160,22 @@ func (e *Experiment) Apply(variant string) error {
 // SetLoads changes a setting of every load, as if the file had it. It is an error if the workload's
 // loads have no such setting.
 func (e *Experiment) SetLoads(key string, value any) error {
+	for _, l := range e.Loads {
+		if err := e.set(l, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set changes a setting of a load, as if the file had it.
+func (e *Experiment) set(l workload.Load, key string, value any) error {
 	text, err := toml.Marshal(map[string]any{key: value})
 	if err != nil {
 		return err
 	}
-	for _, l := range e.Loads {
-		if decodeStrict(text, l) != nil {
-			return fmt.Errorf("lab: %s: loads of the workload %s have no setting %s: leave it out", e.Name, e.Workload, key)
-		}
+	if decodeStrict(text, l) != nil {
+		return fmt.Errorf("lab: %s: loads of the workload %s have no setting %s: leave it out", e.Name, e.Workload, key)
 	}
 	return nil
 }
@@ -209,6 +220,7 @@ func (e *Experiment) Validate() error {
 	if err != nil {
 		return fmt.Errorf("lab: %s: %w", e.Name, err)
 	}
+	e.expandRates()
 	e.defaults()
 	traits := k.Traits()
 	patterns, byLoads := e.patterns()
@@ -230,16 +242,30 @@ func (e *Experiment) Validate() error {
 		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
 		{len(e.Saturation) == 0 || traits.MaxRate != nil, "saturation: only echoes show whether a subject keeps up: set the workload echo"},
 		{len(e.Saturation) == 0 || !*e.AAControl, "saturation: shares of capacity are measured without an A/A control: leave it out"},
+		{e.Knee == "" || traits.MaxKnee != nil, "knee: its messages have no latency that a rate could raise: set the workload echo, requests, websocket or chat"},
+		{e.Knee == "" || len(e.Saturation) == 0 && !*e.AAControl, "knee: a search needs no saturation and no A/A control: leave them out"},
 		{len(e.Loads) > 0, "load: give at least one [[load]]"},
 	} {
 		if !check.ok {
 			return fmt.Errorf("lab: %s: %s", e.Name, check.what)
 		}
 	}
+	if e.Knee != "" {
+		if _, err := load.ParseCriterion(e.Knee); err != nil {
+			return fmt.Errorf("lab: %s: knee: %s", e.Name, strings.TrimPrefix(err.Error(), "load: "))
+		}
+	}
 	if what := e.duplicateSetting(); what != "" {
 		return fmt.Errorf("lab: %s: %s: name it once", e.Name, what)
 	}
-	return e.validateLoads()
+	if err := e.validateLoads(); err != nil || e.Knee == "" {
+		return err
+	}
+	e.keepOneRate()
+	if patterns, byLoads := e.patterns(); byLoads {
+		e.Patterns = patterns
+	}
+	return nil
 }
 
 // duplicateSetting describes a value that is given twice in a list of settings; it is empty if
@@ -259,7 +285,7 @@ func (e *Experiment) defaults() {
 		e.Patterns = slices.Clone(all)
 	}
 	if e.AAControl == nil {
-		yes := len(e.Saturation) == 0
+		yes := len(e.Saturation) == 0 && e.Knee == ""
 		e.AAControl = &yes
 	}
 	e.Window = min(e.Window, e.Duration)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"weir/lab/contract"
 	"weir/lab/workload"
 )
 
@@ -23,6 +24,8 @@ func (e *Experiment) validateLoads() error {
 			bad = fmt.Sprintf("has the settings of another workload than %s: leave --workload out, or write loads for it", e.Workload)
 		case seen[shared.Name]:
 			bad = "is given twice: give each load its own name"
+		case shared.TotalRate != 0:
+			bad = "rate is of each connection and total_rate of all: give one of them"
 		case shared.Blocks < 0 || shared.Blocks > 1000:
 			bad = "blocks must be from 0 to 1000"
 		case shared.Duration != 0 && !between(shared.Duration, shortestWindow, time.Hour):
@@ -36,4 +39,17 @@ func (e *Experiment) validateLoads() error {
 		seen[shared.Name] = true
 	}
 	return nil
+}
+
+// Contract returns the checks of what the experiment's first load, which describes its messages,
+// needs of a server over the given number of connections. It validates the experiment.
+func (e *Experiment) Contract(connections int) (contract.Kind, error) {
+	if err := e.Validate(); err != nil {
+		return contract.Kind{}, err
+	}
+	l, ok := e.Loads[0].(workload.Described)
+	if !ok {
+		return contract.Kind{}, fmt.Errorf("lab: %s: its servers have a contract of their own: leave out what describes the load", e.Name)
+	}
+	return l.Contract(connections), nil
 }

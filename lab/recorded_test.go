@@ -32,7 +32,7 @@ func TestExperimentsHaveTheirPlansAndCommands(t *testing.T) {
 func planAndCommands(t *testing.T, e *Experiment) string {
 	t.Helper()
 	const name = "server"
-	r := &Runner{experiment: e, options: Options{Generator: []string{"weir", "load"}}, subjects: map[string]contender{name: {Subject: &subject.Subject{Name: name}}}}
+	r := &Runner{experiment: e, options: Options{Generator: []string{"weir", "load"}}, subjects: map[string]contender{name: {Subject: &subject.Subject{Name: name, RunCmd: []string{"{cert}"}}}}}
 	dir := t.TempDir()
 	site := &workload.Site{Workload: strings.Replace(e.Workload, http.Proxy, http.Files, 1), Dir: dir, Host: "127.0.0.1"}
 	var err error

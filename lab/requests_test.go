@@ -32,7 +32,7 @@ connections = [8]
 
 func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"a key of echoes in a load of requests", smallWeb + "size = 10\n", `no setting "load.size"`},
+		{"a key of echoes in a load of requests", smallWeb + "idle = 10\n", `no setting "load.idle"`},
 		{"keys of requests in a load of messages", strings.Replace(smallWeb, "files", "sink", 1) + "rate = 1\nsize = 1\ngzip = true\n", `no setting "load.gzip"`},
 		{"arrival patterns, which only echoes choose", "patterns = [\"poisson\"]\n" + smallWeb + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
 		{"no connections", strings.Replace(smallWeb, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},

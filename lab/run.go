@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/lab/internal/network"
+	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/subject"
@@ -70,6 +71,8 @@ type Runner struct {
 	readyTimeout time.Duration // for a subject to become ready; 0: the default
 	// set while capacities are searched and shares of them measured, else nil
 	saturation *saturation
+	knees      *knees      // set while knees are searched, else nil
+	reported   load.Report // of the generator in the last trial
 }
 
 // NewRunner prepares a run of e: it creates the directory, selects the cores, finds and builds the
@@ -140,6 +143,9 @@ func (r *Runner) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := r.rejectOtherPrograms(); err != nil {
+		return err
+	}
+	if err := r.rejectIdle(); err != nil {
 		return err
 	}
 	r.restrictLoads()
@@ -221,11 +227,14 @@ func (r *Runner) Run(ctx context.Context) (*result.Results, error) {
 	if len(r.experiment.Saturation) > 0 {
 		work = r.saturate
 	}
+	if r.experiment.Knee != "" {
+		work = r.findKnees
+	}
 	err := work(ctx)
 	if err == nil {
 		err = r.store.save(r.results) // the next phase takes long, and may be interrupted
 	}
-	if err == nil {
+	if err == nil && r.experiment.Knee == "" {
 		err = r.explainCosts(ctx)
 	}
 	if err == nil {
@@ -339,6 +348,9 @@ type Progress struct {
 func (r *Runner) progressFor(p Place) Progress {
 	if r.saturation != nil {
 		return r.saturation.progressAt(p)
+	}
+	if r.knees != nil {
+		return r.knees.progressAt(p)
 	}
 	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.unit()}
 	for i := range r.results.Trials {

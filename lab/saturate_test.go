@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -171,4 +172,15 @@ func serveSlowly(addr, size, each string) {
 			}
 		}()
 	}
+}
+
+// addCopy adds a copy of a subject under another name.
+func (b *bench) addCopy(t *testing.T, name, other string) {
+	t.Helper()
+	subjects := filepath.Join(b.options.Root, "subjects")
+	text, err := os.ReadFile(filepath.Join(subjects, name, "subject.toml"))
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Join(subjects, other), 0o755))
+	must(t, os.WriteFile(filepath.Join(subjects, other, "subject.toml"), []byte(strings.Replace(string(text), strconv.Quote(name), strconv.Quote(other), 1)), 0o644))
+	b.experiment.Subjects = append(b.experiment.Subjects, other)
 }

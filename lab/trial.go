@@ -112,7 +112,8 @@ func (r *Runner) recordAccountingMethods(others []sample.Reading) {
 // generatorArgs returns the command line of the load of place p. All subjects of a block meet the
 // same arrivals.
 func (r *Runner) generatorArgs(p Place, l workload.Load, addr string) []string {
-	to := workload.Target{Addr: addr, Elsewhere: r.subjects[p.baseSubject()].Target != "", Seed: r.plan.Seed + uint64(p.Block)}
+	s := r.subjects[p.baseSubject()]
+	to := workload.Target{Addr: addr, Elsewhere: s.Target != "", Seed: r.plan.Seed + uint64(p.Block), TLS: s.OwnTLS, OwnCertificate: !s.ServesTLS()}
 	return append(slices.Clone(r.options.Generator), r.workload.Args(l, p.Cell, to)...)
 }
 
@@ -138,6 +139,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running,
 	if err != nil {
 		return err
 	}
+	r.reported = report
 	fillLoad(t, report)
 	if err := r.workload.Fill(t, l, workload.Measured{Subject: s, Report: text, Before: before, After: collected}); err != nil {
 		return fmt.Errorf("lab: the load generator's report: %w", err)

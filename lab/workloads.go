@@ -16,6 +16,7 @@ import (
 	"weir/lab/workload/http"
 	"weir/lab/workload/stack"
 	"weir/lab/workload/stream"
+	"weir/lab/workload/websocket"
 )
 
 // kind is a workload as the lab reads it from files.
@@ -43,6 +44,7 @@ var kinds = []kind{
 	{http.Files, http.Workload{}, loadsOf[http.Load]{}},
 	{http.Proxy, http.Workload{}, loadsOf[http.Load]{}},
 	{http.Requests, http.Workload{Described: true}, loadsOf[http.Load]{}},
+	{websocket.Name, websocket.Workload{}, loadsOf[websocket.Load]{}},
 	{"chat", chat.Workload{}, loadsOf[chat.Load]{}},
 	{"stack", stack.Workload{}, loadsOf[stack.Load]{}},
 }

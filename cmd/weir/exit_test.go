@@ -63,6 +63,14 @@ func TestAWrongCommandLineExitsWith2(t *testing.T) {
 		{"lab measure", 2, "<command>"},
 		{"lab gate", 2, "name the load"},
 		{"lab gate --load echo", 2, "name the version"},
+		{"lab run --get / --knee fast", 2, "write a percentile"},
+		{"lab run im --knee p99<5ms", 2, "its messages have no latency"},
+		{"lab run --get / --rate 5 --rate-per-connection 5", 2, "give one of them"},
+		{"lab run --get / --ws /", 2, "give one of them"},
+		{"lab run im --tls", 2, "have no setting tls"},
+		{"lab run --get / --insecure --ca a.pem", 2, "give one of them"},
+		{"lab check --ws chat --subject a=./a", 2, "is not that of an upgrade"},
+		{"lab check --get / --streams 2 --subject a=./a", 2, "--streams"},
 		{"lab gate main --load echo", 2, "name the version"},
 		{"lab gate main HEAD --load ecko", 2, `did you mean "echo"?`},
 		{"lab gate main HEAD --load echo --margin 5", 2, "write 2.5% or 0.025"},
@@ -106,11 +114,10 @@ func TestAWrongCommandLineExitsWith2(t *testing.T) {
 func TestAnOldSpellingWorksAndIsSaid(t *testing.T) {
 	for line, want := range map[string]string{
 		"load stream --rate 1 --duration 1ms --size 0 127.0.0.1:1": "--rate is an old spelling, which still works: write --rate-per-connection",
-		"lab run none --rate 1":                     "write --rate-per-connection",
-		"chat serve --check --data d --run loop":    "--run is an old spelling, which still works: write --model",
-		"lab run none --namespace":                  "--namespace is an old spelling, which still works: write --veth",
-		"chat serve --data d --check --log json":    "write --log-format",
-		"chat serve --data d --check --log nothing": "write --log-format",
+		"chat serve --check --data d --run loop":                   "--run is an old spelling, which still works: write --model",
+		"lab run none --namespace":                                 "--namespace is an old spelling, which still works: write --veth",
+		"chat serve --data d --check --log json":                   "write --log-format",
+		"chat serve --data d --check --log nothing":                "write --log-format",
 	} {
 		if _, stderr := outcome(t, strings.Fields(line)...); !strings.Contains(stderr, want) {
 			t.Errorf("weir %s: got %q, want %q", line, stderr, want)

@@ -18,6 +18,8 @@ type wsCmd struct {
 	Seed        uint64        `default:"1" help:"Seed of Poisson arrivals: the same seed has the same send times."`
 	Size        int           `default:"100" help:"Bytes per message."`
 	Text        bool          `help:"Send text messages instead of binary ones."`
+	Message     string        `help:"Content of every text message, instead of --size bytes that differ." placeholder:"TEXT"`
+	Any         bool          `help:"Any message of the server is the answer to the first that has none, instead of its echo."`
 	Count       bool          `help:"Only count the messages that come, instead of comparing echoes; without --rate nothing is sent."`
 	Headers     []string      `name:"header" sep:"none" placeholder:"'NAME: VALUE'" help:"A header field of the upgrade. May be repeated. Other users of the machine see it."`
 	Timeout     time.Duration `default:"5s" help:"A message without an echo after this time, counted from its intended send time, has failed."`
@@ -28,7 +30,7 @@ type wsCmd struct {
 
 // Help is the long part of the command's help.
 func (c *wsCmd) Help() string {
-	return `Every connection is opened by an upgrade, and closed by a Close frame after the run. The server must echo every message in order, with the same type; contents differ between messages. With --count what comes is only counted. Pings are answered. Errors are counted by kind: connect, tls, upgrade, timeout, reset, closed (without a Close frame), close (the server sent one), echo (not the message), protocol, and lost (due on a connection that was lost before).
+	return `Every connection is opened by an upgrade, and closed by a Close frame after the run. The server must echo every message in order, with the same type; contents differ between messages. With --any an answer may be any message. With --count what comes is only counted. Pings are answered. Errors are counted by kind: connect, tls, upgrade, timeout, reset, closed (without a Close frame), close (the server sent one), echo (not the message), protocol, and lost (due on a connection that was lost before).
 
 The report shows:
 
@@ -50,8 +52,11 @@ Examples:
 }
 
 func (c *wsCmd) Run(ctx context.Context, t *terminal) error {
-	config := wsload.Config{URL: c.URL, Headers: c.Headers, Connections: c.Connections, Pattern: c.Pattern, Seed: c.Seed, Size: c.Size, Text: c.Text, Echo: !c.Count,
+	config := wsload.Config{URL: c.URL, Headers: c.Headers, Connections: c.Connections, Pattern: c.Pattern, Seed: c.Seed, Size: c.Size, Text: c.Text || c.Message != "", Message: c.Message, Echo: !c.Count, Any: c.Any,
 		Duration: c.length(), Timeout: c.Timeout, CPUs: c.CPUs, Histograms: c.Histograms}
+	if c.Message != "" {
+		config.Size = len(c.Message)
+	}
 	var err error
 	if config.TLS, err = c.tls(); err != nil {
 		return err

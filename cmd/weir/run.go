@@ -36,15 +36,15 @@ type runCmd struct {
 	JSON   bool   `help:"Print the comparisons as JSON instead of the summary."`
 
 	Subjects    []string      `predictor:"subjects" help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
-	Subject     []string      `predictor:"file" help:"Add a server: NAME=COMMAND with {port} or {addr} in the command, NAME:PORT=COMMAND if it has a port of its own, NAME=http://HOST:PORT if it runs already, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
-	Mix         string        `predictor:"file" help:"Send the described requests of this file, as of weir load http --mix, with the experiment requests." placeholder:"FILE"`
-	Get         string        `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
+	Subject     []string      `predictor:"file" help:"Add a server: NAME=COMMAND with {port} or {addr} in the command, NAME:PORT=COMMAND if it has a port of its own, NAME=http://HOST:PORT or NAME=https://HOST:PORT if it runs already, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
 	Workload    string        `predictor:"workload" help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
-	Connections []int         `help:"Numbers of connections." placeholder:"N"`
+	Connections []int         `help:"Numbers of connections. Several are a sweep." placeholder:"N,..."`
 	Patterns    []string      `predictor:"patterns" help:"Arrival patterns: staggered, together, poisson." placeholder:"NAME"`
 	Rate        float64       `name:"rate-per-connection" help:"Messages per second on each connection." placeholder:"N"`
-	Size        int           `help:"Bytes per message." placeholder:"N"`
+	Rates       []float64     `name:"rate" help:"Messages per second over all connections. Several are a sweep: a load for each." placeholder:"N,..."`
+	Size        []int         `help:"Bytes per message; of requests {size} in the path, or else the body of a POST. Several are a sweep." placeholder:"N,..."`
+	Streams     []int         `help:"Requests at once on each connection of HTTP/2. Several are a sweep." placeholder:"N,..."`
 	Idle        int           `help:"Idle connections, held open beside the others." placeholder:"N"`
 	Churn       float64       `help:"Short connections per second beside the others: connect, send one message, close." placeholder:"N"`
 	WorkUS      int           `name:"work-us" help:"Microseconds of CPU that the subject burns per message." placeholder:"N"`
@@ -55,11 +55,13 @@ type runCmd struct {
 
 	ServerCPUs int      `name:"server-cpus" default:"1" help:"Cores for the subject."`
 	Veth       bool     `help:"Put the subject into a network namespace behind a veth pair, instead of on loopback."`
+	Knee       string   `help:"For each subject the highest rate with under 1 % failures and this latency (p50, p99, p99.9 or max), with an interval, instead of the trials. About two minutes a subject; one --rate is where the search starts." placeholder:"\"p99 < 10ms\""`
 	Profile    []string `predictor:"subjects" help:"Explain by call stacks why two subjects differ, after the trials: see weir help lab profile." placeholder:"A,B"`
 	NoReasons  bool     `help:"Leave out the trials that count system calls, and the cost of a context switch."`
 
-	OldRate      float64 `name:"rate" hidden:"" old:"--rate-per-connection" placeholder:"N"`
-	OldNamespace bool    `name:"namespace" hidden:"" old:"--veth"`
+	describedFlags `embed:""`
+
+	OldNamespace bool `name:"namespace" hidden:"" old:"--veth"`
 }
 
 // Help is the long part of the command's help.
@@ -74,6 +76,9 @@ Examples:
   weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
   weir lab run im --quick --subject my-server/subject.toml
   weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
+  weir lab run --get /hello --tls --http2 --insecure --subject "mine=./server --port {port}" --subject "b=https://127.0.0.1:8443"
+  weir lab run --get /hello --knee "p99 < 10ms" --subject "a=./a {port}" --subject "b=./b {port}"
+  weir lab run --ws /chat --message hello --subject "mine=./server --port {port}"
   weir lab run im --quick --profile go-goroutine,go-loop
   weir lab run pipes --quick
   weir lab run stack --quick
@@ -82,16 +87,16 @@ Examples:
 
 // Run runs the experiment, or continues a run, and writes its report.
 func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
-	if c.Get != "" || c.Mix != "" {
-		c.Experiment = cmp.Or(c.Experiment, "requests")
+	if err := c.describedFlags.check(); err != nil {
+		return err
 	}
+	c.Experiment = cmp.Or(c.Experiment, c.describedFlags.experiment())
 	if c.Experiment == "" && c.Resume == "" {
 		return c.listExperiments(t)
 	}
 	if err := c.refuseBesideResume(k); err != nil {
 		return err
 	}
-	c.Rate = cmp.Or(c.Rate, c.OldRate)
 	c.Veth = c.Veth || c.OldNamespace
 	view := newLiveView(t)
 	defer view.close()
@@ -109,7 +114,7 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	why, failed := c.explain(ctx, runner, err)
 	view.close()
 	err = errors.Join(err, failed, runner.Close())
-	kept := len(found.Trials) + len(found.Probes)
+	kept := len(found.Trials) + len(found.Probes) + len(found.KneeProbes)
 	if kept == 0 {
 		return err
 	}
@@ -119,7 +124,7 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	case ctx.Err() != nil:
 		err = errors.Join(fmt.Errorf("%s kept in %s; weir lab run --resume %s continues the run", count(kept, "complete trial", "s"), dir, shellWord(dir)), err)
 	case err == nil:
-		err = cmp.Or(answersNothing(found), subjectFailed(found))
+		err = cmp.Or(answersNothing(found), noKnee(found), subjectFailed(found))
 	}
 	return err
 }
@@ -149,6 +154,17 @@ func answersNothing(r *result.Results) error {
 	}
 	most := report.MostFrequentRejection(r)
 	return nothingError{fmt.Errorf("the run answers nothing: every trial was rejected (%d), most often because %s: stop what else uses the machine, or lower the load, and run it again", len(r.Trials), most)}
+}
+
+// noKnee is the error of a search in which no subject kept the criterion.
+func noKnee(r *result.Results) error {
+	if len(r.Knees) == 0 || slices.ContainsFunc(r.Knees, func(k result.Knee) bool { return k.Rate > 0 }) {
+		return nil
+	}
+	if why := r.Knees[0].Why; why != "" {
+		return nothingError{fmt.Errorf("no knee was found: %s: give more --time, or a higher limit", why)}
+	}
+	return nothingError{fmt.Errorf("no knee was found: no subject kept %s at any rate: raise the limit", r.Knees[0].Criterion)}
 }
 
 // subjectFailed is the error of a run in which a subject failed and has no accepted trial, with its
@@ -330,13 +346,16 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 		}
 	}
 	replace(&e.Workload, c.Workload)
-	if err := setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"mix", c.Mix, c.Mix != ""}); err != nil {
+	if err := setLoads(e, c.describedFlags.settings()...); err != nil {
 		return nil, err
 	}
 	if c.Blocks > 0 {
 		e.Blocks, e.BusiestBlocks = c.Blocks, 0
 	}
 	replace(&e.Duration, workload.Duration(c.Duration))
+	if c.Knee != "" {
+		e.Knee, e.TimeLimit = c.Knee, 0
+	}
 	replace(&e.TimeLimit, workload.Duration(c.Time))
 	replaceAll(&e.Subjects, c.Subjects)
 	replaceAll(&e.Connections, c.Connections)
@@ -354,8 +373,13 @@ func (c *runCmd) setLoads(e *lab.Experiment) error {
 			l.Shared().Connections = nil
 		}
 	}
-	return setLoads(e, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0}, loadFlag{"idle", c.Idle, c.Idle != 0},
+	if c.Rate != 0 && len(c.Rates) > 0 {
+		return errors.New("lab run: --rate-per-connection is of each connection and --rate of all: give one of them")
+	}
+	err := setLoads(e, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"total_rate", 0.0, c.Rate != 0}, loadFlag{"idle", c.Idle, c.Idle != 0},
 		loadFlag{"churn", c.Churn, c.Churn != 0}, loadFlag{"work_us", c.WorkUS, c.WorkUS != 0}, loadFlag{"wait_ms", c.WaitMS, c.WaitMS != 0})
+	e.SweepRates(c.Rates)
+	return cmp.Or(err, e.Sweep("size", c.Size, "bytes"), e.Sweep("streams", c.Streams, "streams"))
 }
 
 // loadFlag is a flag that sets a setting of all loads.

@@ -58,7 +58,7 @@ func Reset(c *net.TCPConn) {
 }
 
 // WriteText writes text as it is.
-func WriteText(c *net.TCPConn, text string) {
+func WriteText(c io.Writer, text string) {
 	_, err := c.Write([]byte(text))
 	Expect(err == nil, "expected the server to take %.40q: %w", text, DescribeError(err))
 }

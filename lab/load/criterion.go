@@ -51,9 +51,9 @@ const (
 	generatorLate = "this generator was late itself"
 )
 
-// verdict returns why the server did not keep up with the rate in r; empty if it did. In a closed
+// Verdict returns why the server did not keep up with the rate in r; empty if it did. In a closed
 // loop, which has the rate 0, it judges only failures.
-func (c Criterion) verdict(rate float64, r *Report) string {
+func (c Criterion) Verdict(rate float64, r *Report) string {
 	most := float64(c.Limit) / 1e3
 	value := percentiles[c.Percentile](r.LatencyUS)
 	switch {

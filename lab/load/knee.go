@@ -156,7 +156,7 @@ func (f *finder) attempt(rate float64) (p Probe, err error) {
 		if err != nil {
 			return p, err
 		}
-		p = Probe{Rate: rate, Why: f.verdict(rate, r.Base()), Report: r}
+		p = Probe{Rate: rate, Why: f.Verdict(rate, r.Base()), Report: r}
 		p.Good = p.Why == ""
 		f.knee.Probes = append(f.knee.Probes, p)
 		if f.Probed != nil {

@@ -92,7 +92,7 @@ func TestVerdictNamesTheLimitThatAStepExceeded(t *testing.T) {
 	} {
 		r := good
 		change(&r)
-		if got := (Criterion{"p99", 5 * time.Millisecond}).verdict(100, &r); got != want {
+		if got := (Criterion{"p99", 5 * time.Millisecond}).Verdict(100, &r); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

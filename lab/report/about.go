@@ -100,7 +100,10 @@ func (d *Digest) planTable() *Table {
 	if len(d.Probes) > 0 {
 		t.fact("Capacities", fmt.Sprintf("searched upwards from the load's rate: %s and %s of %s s", format.Plural(len(d.Probes), "probe", "probes"), format.Plural(len(d.Saturation), "measurement", "measurements"), format.Short(p.DurationS)))
 	}
-	if len(d.Trials) > 0 || len(d.Probes) == 0 {
+	if len(d.KneeProbes) > 0 {
+		t.fact("Knees", fmt.Sprintf("searched in %s of %s s", format.Plural(len(d.KneeProbes), "probe", "probes"), format.Short(p.DurationS)))
+	}
+	if len(d.Trials) > 0 || len(d.Probes)+len(d.KneeProbes) == 0 {
 		t.fact("Trials", fmt.Sprintf("%s of %s s in %s, %d accepted", format.Plural(len(d.Trials), "trial", "trials"), format.Short(p.DurationS), d.blocksRun(), d.Accepted()))
 	}
 	t.fact("Subjects run on cores", joinInts(p.ServerCPUs))

@@ -12,6 +12,8 @@ import (
 func (d *Digest) answer() Answer {
 	var a Answer
 	switch {
+	case len(d.Knees) > 0:
+		a = d.kneeAnswer()
 	case len(d.Trials) == 0 && len(d.Probes) == 0:
 		a.Sentences = []string{"No trial was run, so there is no answer yet.", "The command at the end of this report runs them."}
 	case len(d.Trials) > 0 && d.Accepted() == 0:

@@ -100,7 +100,7 @@ func documentOf(d *Digest) *document {
 		Figure:   a.Figure,
 		How:      a.How,
 		Caveats:  a.Caveats,
-		Sections: append([]Section{d.headlineSection()}, d.kind.Sections(d)...),
+		Sections: append([]Section{d.headlineSection(), d.kneeSection()}, d.kind.Sections(d)...),
 	}
 	doc.prune()
 	for i := range doc.Sections {

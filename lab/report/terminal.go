@@ -90,11 +90,11 @@ func (s *screen) para(style, lead, text string) {
 
 // tables writes the tables of the summary that have rows.
 func (s *screen) tables(d *Digest) {
-	if len(d.Trials)+len(d.Probes)+len(d.Saturation) == 0 {
+	if len(d.Trials)+len(d.Probes)+len(d.Saturation)+len(d.KneeProbes) == 0 {
 		s.para("", "", "No trial was run.")
 		return
 	}
-	tables := d.kind.Summary(d)
+	tables := append(d.kneeTables(), d.kind.Summary(d)...)
 	if t := d.headlineTable(); t != nil {
 		tables = append([]*Table{t}, tables...)
 	}

@@ -47,7 +47,7 @@ func (d *Digest) tex() ([]byte, error) {
 	for _, s := range d.headlineSentences() {
 		fmt.Fprintf(&b, "%% %s\n", TeXEscape(s))
 	}
-	err := texTemplate.Execute(&b, d.kind.TeX(d))
+	err := texTemplate.Execute(&b, append(d.kneeTeX(), d.kind.TeX(d)...))
 	return b.Bytes(), err
 }
 

@@ -42,6 +42,8 @@ type HTTP struct {
 	BodyBytes int64 `json:"body_bytes"`
 	// mean of the latencies whose percentiles are Trial.LatencyUS; 0 in older results
 	LatencyMeanUS float64 `json:"latency_mean_us,omitzero"`
+	// how the requests were encrypted, where the server chose it: "TLS 1.3, TLS_AES_128_GCM_SHA256"
+	TLS string `json:"tls,omitempty"`
 	// failed requests of the whole trial, warm-up included, by kind
 	Errors map[string]int64 `json:"errors,omitempty"`
 }

@@ -54,6 +54,9 @@ type Results struct {
 	Portability []Portability `json:"portability,omitempty"`
 	// trials of the search for each subject's capacity, in the order in which they ran
 	Probes []Probe `json:"probes,omitempty"`
+	// knees by subject, and the trials of the searches for them, in the order in which they ran
+	Knees      []Knee      `json:"knees,omitempty"`
+	KneeProbes []KneeProbe `json:"knee_probes,omitempty"`
 	// measurements at shares of the capacity, rejected ones included
 	Saturation []Saturation `json:"saturation,omitempty"`
 }
@@ -88,6 +91,8 @@ type Plan struct {
 // Load is the load that a subject was offered.
 type Load struct {
 	Name string `json:"name"` // "messages", "tcpkali"
+	// name of the load that a sweep varied, of which this is one; empty: of none
+	SweepOf string `json:"sweep_of,omitempty"`
 	// messages per second on each connection; in tcpkali mode derived from Bits; 0 in a closed loop
 	Rate float64 `json:"rate"`
 	Size int     `json:"size"` // bytes per message

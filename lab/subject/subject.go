@@ -65,6 +65,8 @@ type Subject struct {
 	Binary   string            `toml:"binary"`
 	Env      map[string]string `toml:"env"`      // added to the environment of run
 	Contract string            `toml:"contract"` // "full" or "published"
+	// it runs already, at an https:// address
+	OwnTLS bool `toml:"-"`
 
 	File string `toml:"-"` // absolute path of its subject.toml
 	Dir  string `toml:"-"` // folder of File; commands run there

@@ -135,7 +135,7 @@ func (s *Subject) checkNumbers() *problem {
 
 // Workloads lists the valid workloads: two on messages, four on HTTP requests, one on chat rooms,
 // and the one of TCP/IP stacks. Package lab has a workload for each name.
-var Workloads = []string{"sink", "echo", "page", "files", "proxy", "requests", "chat", stack}
+var Workloads = []string{"sink", "echo", "page", "files", "proxy", "requests", "websocket", "chat", stack}
 
 // placesOnly, everything and ofInside are the placeholders that a key may contain.
 var (

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/lab/contract"
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
@@ -16,6 +17,10 @@ type Common struct {
 	Name string `toml:"name"`
 	// messages a second per connection; 0: a closed loop, or none where the load has no rate
 	Rate float64 `toml:"rate"`
+	// instead of Rate: messages a second over all connections, however many these are
+	TotalRate float64 `toml:"total_rate"`
+	// name of the load of which this is one of a sweep; empty: of none
+	SweepOf string `toml:"-"`
 	// replaces the experiment's connections; empty: those
 	Connections []int `toml:"connections"`
 	// the experiment's subjects that meet this load; empty: all
@@ -31,7 +36,7 @@ func (c *Common) Shared() *Common { return c }
 
 // Recorded returns the part of a load in the results that all loads have.
 func (c *Common) Recorded() result.Load {
-	return result.Load{Name: c.Name, Rate: c.Rate, Requests: result.Requests{Cold: c.Cold, DurationS: time.Duration(c.Duration).Seconds()}}
+	return result.Load{Name: c.Name, SweepOf: c.SweepOf, Rate: c.Rate, Requests: result.Requests{Cold: c.Cold, DurationS: time.Duration(c.Duration).Seconds()}}
 }
 
 // LoopPattern returns how messages arrive: in a closed loop without a rate, otherwise in the given
@@ -60,11 +65,11 @@ func (c *Common) WarmUp() time.Duration { return 0 }
 // Alone implements Load: it reports whether the subject measures itself, which it does not.
 func (c *Common) Alone() bool { return false }
 
-// Meets implements Load: it reports whether a subject can meet the load, which every subject can.
-func (c *Common) Meets(*subject.Subject, bool) bool { return true }
+// Meets implements Load for loads without TLS: it reports whether a subject can meet the load.
+func (c *Common) Meets(s *subject.Subject, _ bool) bool { return !s.OwnTLS }
 
-// Needs implements Load for loads that every subject can meet.
-func (c *Common) Needs() string { return "" }
+// Needs implements Load for loads that every subject without TLS can meet.
+func (c *Common) Needs() string { return "servers without TLS" }
 
 // A Load is the work offered to a subject: one [[load]] of an experiment. Its type is the
 // workload's own, and decodes from TOML and JSON.
@@ -92,6 +97,15 @@ type Load interface {
 	Meets(s *subject.Subject, elsewhere bool) bool
 	// Needs returns the phrase for the subjects that can meet the load: "subjects with {cert}".
 	Needs() string
+}
+
+// Described is a load that describes its messages, so that servers that were not written for the
+// lab can meet it.
+type Described interface {
+	Load
+	// Contract returns the checks of what the load needs of a server, over the given number of
+	// connections.
+	Contract(connections int) contract.Kind
 }
 
 // Context is what a load needs to know of its experiment to be checked.

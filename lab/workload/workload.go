@@ -35,6 +35,9 @@ type Traits struct {
 	// returns the highest rate that the generator offers over the connections, messages a second;
 	// nil: the capacity of subjects is not searched, because no answer shows that they keep up
 	MaxRate func(connections int) float64
+	// returns the highest total rate at which the knee of a subject is searched; nil: it is not,
+	// because the messages have no latency
+	MaxKnee func(connections int) float64
 	// the project's C subjects serve it: their builds by other compilers are tested
 	TestsPortability bool
 }
@@ -64,6 +67,9 @@ type Target struct {
 	Addr      string // HOST:PORT; of a TCP/IP stack HOST
 	Elsewhere bool   // the lab did not start it
 	Seed      uint64 // of random arrivals
+	TLS       bool   // its address is an https:// one
+	// with TLS its certificate is not the lab's
+	OwnCertificate bool
 }
 
 // Measured is what a trial with a generator measured.

@@ -8,10 +8,12 @@ package tlsclient
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -123,6 +125,8 @@ func HandshakeError(name string, err error) error {
 		why = "the server's certificate has expired or is not yet valid: renew it, or accept any by --insecure"
 	case strings.Contains(err.Error(), "no application protocol"): // an alert, which has no type
 		why = "the server does not have the HTTP version that ALPN asked for: leave out --http2, or turn that version on in the server"
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		why = "the server did not complete the handshake in time: correct the port, or see what the server waits for"
 	case errors.As(err, &notTLS):
 		why = "the server does not speak TLS on this port: correct the port, or write a URL without TLS"
 	default:

@@ -15,6 +15,7 @@ import (
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
+	"weir/lab/workload/chat/chatload"
 )
 
 // Workload is the workload chat.
@@ -22,7 +23,7 @@ type Workload struct{}
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
-	return workload.Traits{GeneratorCores: 1}
+	return workload.Traits{GeneratorCores: 1, MaxKnee: func(int) float64 { return chatload.MaxRate }}
 }
 
 // Report implements workload.Workload.

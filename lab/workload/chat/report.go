@@ -38,7 +38,7 @@ func (Report) Answer(d *report.Digest) report.Answer { return digestOf(d).Answer
 func (Report) Sections(d *report.Digest) []report.Section {
 	run := digestOf(d)
 	return []report.Section{
-		run.roomsSection(), run.deliverySection(), run.loopsSection(), run.ConnectionsSection(), d.RatiosSection(result.MetricCV), d.ControlSection(), d.RejectionsSection(), d.MemorySection(),
+		run.roomsSection(), run.deliverySection(), run.loopsSection(), run.ConnectionsSection(), d.SweepSection("connections"), d.RatiosSection(result.MetricCV), d.ControlSection(), d.RejectionsSection(), d.MemorySection(),
 		run.TableSection(), d.TimeSection(), d.TrialsSection(), d.AccountingSection(), d.WindowsSection(),
 		d.SubjectsSection("How each subject handles a delivery"), d.OfferedSection(), d.ColdSection(), d.MachineSection(),
 		d.LimitationsSection("Connections are plain TCP and stay open: these figures do not include TLS, nor members who join and leave, except the new members of a replay."),

@@ -17,6 +17,7 @@ import (
 // send malformed requests.
 type conn struct {
 	*net.TCPConn
+	out     io.Writer // of requests: the TCP connection, or TLS on it
 	in      *bufio.Reader
 	allowed *allowance // of what in reads
 	b       *bench
@@ -57,8 +58,15 @@ const (
 // dial connects; the end of the round closes the connection.
 func (b *bench) dial() *conn {
 	c := b.Dial()
-	a := &allowance{from: c, left: maxHead}
-	return &conn{c, bufio.NewReader(a), a, b}
+	v := &conn{TCPConn: c, b: b}
+	v.over(c)
+	return v
+}
+
+// over makes the connection use a stream: the TCP connection, or TLS on it.
+func (v *conn) over(stream io.ReadWriter) {
+	v.allowed = &allowance{from: stream, left: maxHead}
+	v.out, v.in = stream, bufio.NewReader(v.allowed)
 }
 
 // dialAll connects n times.
@@ -76,7 +84,7 @@ func request(method, path string, fields ...string) string {
 }
 
 // write writes text as it is.
-func (v *conn) write(text string) { contract.WriteText(v.TCPConn, text) }
+func (v *conn) write(text string) { contract.WriteText(v.out, text) }
 
 // read reads the response to a request with the method.
 func (v *conn) read(method string) response {

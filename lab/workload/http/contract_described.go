@@ -1,12 +1,9 @@
 package http
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"strings"
 
 	"weir/lab/contract"
 	"weir/lab/workload/http/httpload"
@@ -18,6 +15,9 @@ type Needs struct {
 	Requests    []httpload.Request // at least one; those that httpload.CheckMix accepts
 	KeepAlive   bool               // a connection takes several requests
 	Connections int                // that are open at once; 0: one
+	Encryption
+	HTTP2   bool // by ALPN, or without TLS with prior knowledge; else HTTP/1.1
+	Streams int  // requests at once on a connection of HTTP/2; 0: one
 }
 
 // maxVisitors bounds how many connections the check of Needs.Connections opens.
@@ -25,10 +25,11 @@ const maxVisitors = 100
 
 // Contract returns the contract of a server for the load: that it listens, answers every described
 // request as described, survives clients that leave, and ends by SIGTERM with all its processes.
-// Its connections are persistent or concurrent if the load needs that. It may print what it likes.
+// Its connections are persistent, concurrent, encrypted or of HTTP/2 if the load needs that. It may
+// print what it likes.
 // A request that cannot be sent, such as one with a blank in its method, fails the first check.
 func (n Needs) Contract() contract.Kind {
-	k := contract.Kind{Workloads: []string{Requests}, Prepare: prepare}
+	k := contract.Kind{Workloads: []string{Requests}, Prepare: n.prepare}
 	for _, c := range []struct {
 		needed bool
 		name   string
@@ -37,6 +38,7 @@ func (n Needs) Contract() contract.Kind {
 		{true, "answer", Needs.answer},
 		{n.KeepAlive, "keep-alive", Needs.keepAlive},
 		{n.Connections > 1, "connections", Needs.connections},
+		{n.Streams > 1, "streams", Needs.streams},
 		{true, "clients that leave", Needs.leave},
 		{true, "SIGTERM", Needs.stop},
 	} {
@@ -48,41 +50,16 @@ func (n Needs) Contract() contract.Kind {
 	return k
 }
 
-// requestText returns the request as it is sent to a server at addr. With last, the client asks the
-// server to close the connection.
-func requestText(r httpload.Request, addr string, last bool) string {
-	request, err := http.NewRequest(r.Method, "http://"+addr+cmp.Or(r.Path, "/"), strings.NewReader(r.Body))
-	contract.Must(err)
-	for _, field := range r.Headers {
-		name, value, _ := strings.Cut(field, ":")
-		request.Header.Add(name, strings.TrimSpace(value))
-	}
-	if request.Header.Get("User-Agent") == "" {
-		request.Header.Set("User-Agent", "weir")
-	}
-	request.Close = last
-	var text strings.Builder
-	contract.Must(request.Write(&text))
-	return text.String()
-}
-
-// ask sends a request and judges its response.
-func (v *conn) ask(r httpload.Request, last bool) {
-	if r.Method == "" {
-		r.Method = http.MethodGet
-	}
-	contract.During(r.Method+" "+cmp.Or(r.Path, "/"), func() {
-		v.write(requestText(r, v.b.Addr(), last))
-		a := v.read(r.Method)
-		contract.Must(r.Judge(a.StatusCode, a.body))
-		contract.Expect(v.in.Buffered() == 0, "expected nothing after the response, saw %d bytes", v.in.Buffered())
-	})
+// prepare makes what a server needs, with a certificate for a server that takes one.
+func (n Needs) prepare(c *contract.Bench) {
+	prepare(c)
+	n.Prepare(c)
 }
 
 // answer checks that each request is answered, on a connection of its own.
 func (n Needs) answer(b *bench) {
 	for _, r := range n.Requests {
-		v := b.dial()
+		v := n.visit(b)
 		v.ask(r, !n.KeepAlive)
 		v.Close()
 	}
@@ -90,7 +67,7 @@ func (n Needs) answer(b *bench) {
 
 // keepAlive checks fifty requests on one connection.
 func (n Needs) keepAlive(b *bench) {
-	v := b.dial()
+	v := n.visit(b)
 	for i := range 50 {
 		err := contract.Try(func() { v.ask(n.Requests[i%len(n.Requests)], false) })
 		ended := errors.Is(err, contract.ErrEnded) || errors.Is(err, contract.ErrReset)
@@ -102,7 +79,10 @@ func (n Needs) keepAlive(b *bench) {
 
 // connections checks that connections that are open at once are all served.
 func (n Needs) connections(b *bench) {
-	all := b.dialAll(min(n.Connections, maxVisitors))
+	all := make([]visitor, min(n.Connections, maxVisitors))
+	for i := range all {
+		all[i] = n.visit(b)
+	}
 	contract.During(fmt.Sprintf("on one of %d connections", len(all)), func() {
 		contract.InParallel(len(all), func(i int) { all[i].ask(n.Requests[i%len(n.Requests)], !n.KeepAlive) })
 	})
@@ -111,18 +91,35 @@ func (n Needs) connections(b *bench) {
 	}
 }
 
+// streams checks that requests that are made at once on one connection are all answered.
+func (n Needs) streams(b *bench) {
+	v, all := n.visit(b), min(n.Streams, maxVisitors)
+	contract.During(fmt.Sprintf("on one of %d streams", all), func() {
+		contract.InParallel(all, func(i int) { v.ask(n.Requests[i%len(n.Requests)], false) })
+	})
+	v.Close()
+}
+
 // leave checks that the server survives clients that leave before they have a response.
 func (n Needs) leave(b *bench) {
-	text := requestText(n.Requests[0], b.Addr(), true)
+	text := n.firstBytes(b)
 	for _, client := range []struct {
 		what, sends string
+		secured     bool // the TLS handshake is complete
 		leave       func(*net.TCPConn)
 	}{
-		{"sends nothing", "", func(c *net.TCPConn) { c.Close() }},
-		{"leaves in the middle of a request", text[:len(text)/2], func(c *net.TCPConn) { c.Close() }},
-		{"resets its connection", text, contract.Reset},
+		{"sends nothing", "", false, func(c *net.TCPConn) { c.Close() }},
+		{"leaves in the middle of the TLS handshake", tlsHello, false, func(c *net.TCPConn) { c.Close() }},
+		{"leaves in the middle of a request", text[:len(text)/2], true, func(c *net.TCPConn) { c.Close() }},
+		{"resets its connection", text, true, contract.Reset},
 	} {
+		if client.sends == tlsHello && !n.TLS {
+			continue
+		}
 		v := b.dial()
+		if client.secured {
+			v = n.open(b)
+		}
 		v.write(client.sends)
 		client.leave(v.TCPConn)
 		contract.During("after a client that "+client.what, func() { n.answer(b) })
@@ -131,4 +128,4 @@ func (n Needs) leave(b *bench) {
 
 // stop checks that SIGTERM ends the server, which the last check of a server is charged with. The
 // connection of a client that was served is still open, if the server keeps it.
-func (n Needs) stop(b *bench) { b.dial().ask(n.Requests[0], !n.KeepAlive) }
+func (n Needs) stop(b *bench) { n.visit(b).ask(n.Requests[0], !n.KeepAlive) }

@@ -1,9 +1,9 @@
-// Package http is the workload of HTTP requests for the files of a folder, to web servers or to
-// proxies before one.
+// Package http is the workload of HTTP requests: for the files of a folder, to web servers or to
+// proxies before one, and as a load describes them, to servers of any making.
 //
 // # Limitations
 //
-// All requests of a load are for one path.
+// Requests for files are for one path in each load.
 package http
 
 import (
@@ -38,7 +38,7 @@ type Workload struct{ Described bool } // the load describes the requests
 
 // Traits implements workload.Workload.
 func (Workload) Traits() workload.Traits {
-	return workload.Traits{GeneratorCores: 1}
+	return workload.Traits{GeneratorCores: 1, MaxKnee: func(int) float64 { return httpload.MaxRate }}
 }
 
 // Report implements workload.Workload.
@@ -57,7 +57,11 @@ func (w Workload) Contract() contract.Kind {
 func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
 	v := &session{Servers: workload.Servers{Site: s}}
 	var err error
-	if v.certificate, err = makeCertificate(s, loads); err != nil {
+	var encryptions []*Encryption
+	for _, l := range loads {
+		encryptions = append(encryptions, &l.(*Load).Encryption)
+	}
+	if v.certificate, err = MakeCertificate(s, encryptions); err != nil {
 		return nil, err
 	}
 	if s.Workload == Requests {
@@ -83,10 +87,11 @@ func (v *session) writeMixes(loads []workload.Load) error {
 	v.mixes = map[string]string{}
 	for i, l := range loads {
 		of := l.(*Load)
-		if len(of.Mix) == 0 {
+		mix := of.mix()
+		if len(mix) == 0 {
 			continue
 		}
-		text, err := httpload.FormatMix(of.Mix)
+		text, err := httpload.FormatMix(mix)
 		if err != nil {
 			return fmt.Errorf("lab: %w", err)
 		}
@@ -131,7 +136,7 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 	if of.Arrivals != "" {
 		args = append(args, "--pattern", of.Arrivals)
 	}
-	if of.Arrivals != "" || len(of.Mix) > 0 {
+	if of.Arrivals != "" || v.mixes[of.Name] != "" {
 		args = append(args, "--seed", strconv.FormatUint(to.Seed, 10))
 	}
 	if of.NoKeepAlive {
@@ -149,10 +154,10 @@ func (v *session) Args(l workload.Load, c workload.Cell, to workload.Target) []s
 	if file := v.mixes[of.Name]; file != "" {
 		args = append(args, "--mix", file)
 	}
-	if of.TLS {
-		return append(args, "--ca", v.certificate.Cert, "--key-exchange", keyExchange, "https://"+to.Addr+of.Path)
+	if !of.Uses(to) {
+		return append(args, "http://"+to.Addr+of.target())
 	}
-	return append(args, "http://"+to.Addr+of.Path)
+	return append(append(args, of.Args(v.certificate, to)...), "https://"+to.Addr+of.target())
 }
 
 // Fill implements workload.Session.
@@ -163,8 +168,12 @@ func (v *session) Fill(t *result.Trial, l workload.Load, m workload.Measured) er
 	}
 	t.HTTP = &result.HTTP{Attempted: r.Offered, Answered: r.Answered, Failed: r.Failed, BodyBytes: r.BodyBytes, LatencyMeanUS: r.LatencyMeanUS, Errors: r.Errors}
 	workload.FillClosed(t)
-	if l.(*Load).TLS && r.TLS != nil {
-		t.FailedBecause = append(t.FailedBecause, tlsFailures(r.TLS)...)
+	switch {
+	case r.TLS == nil:
+	case m.Subject.Subject.ServesTLS():
+		t.FailedBecause = append(t.FailedBecause, TLSFailures(r.TLS)...)
+	default:
+		t.HTTP.TLS = r.TLS.Version + ", " + r.TLS.Cipher
 	}
 	return nil
 }

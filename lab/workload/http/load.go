@@ -2,8 +2,6 @@ package http
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -48,8 +46,11 @@ type Load struct {
 	HTTP2 bool               `toml:"http2"`
 	// requests at once on each connection, with HTTP2; 0: 1
 	Streams int `toml:"streams"`
-	// requests by TLS 1.3; only for subjects that take a certificate
-	TLS bool `toml:"tls"`
+	// replaces {size} in paths; where none has it, and no request is described, bytes of the body
+	// of a POST; 0: none
+	Size int `toml:"size"`
+
+	Encryption
 }
 
 // maxStreams bounds Load.Streams.
@@ -76,14 +77,16 @@ func (l *Load) Pattern() string { return l.LoopPattern(l.Arrivals) }
 // Check implements workload.Load.
 func (l *Load) Check(in workload.Context) string {
 	workload.SetDefault(&l.Path, defaultPaths[in.Workload])
-	if bad := l.checkMix(in.Workload); bad != "" {
+	if bad := cmp.Or(l.checkMix(in.Workload), l.checkSize(in.Workload)); bad != "" {
 		return bad
 	}
 	most := float64(slices.Max(in.Connections))
 	switch {
 	case l.CheckConnections() != "":
 		return l.CheckConnections()
-	case in.Workload == Requests && !requestTarget.MatchString(l.Path):
+	case l.Encryption.Check() != "":
+		return l.Encryption.Check()
+	case in.Workload == Requests && !requestTarget.MatchString(l.target()):
 		return fmt.Sprintf("the path %q is not the target of a request: write for example /hello?name=me", l.Path)
 	case in.Workload != Requests && !filePath.MatchString(l.Path) || strings.Contains(l.Path, ".."):
 		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
@@ -103,58 +106,10 @@ func (l *Load) Check(in workload.Context) string {
 	return ""
 }
 
-// checkMix reads the file of described requests, and returns what is wrong with these.
-func (l *Load) checkMix(workload string) string {
-	var err error
-	switch {
-	case workload != Requests && (l.MixFile != "" || len(l.Mix) > 0 || l.HTTP2 || l.Streams != 0):
-		return "mix, request, http2 and streams are for the workload requests: leave them out, or set that"
-	case l.Streams < 0 || l.Streams > maxStreams || l.Streams > 0 && !l.HTTP2:
-		return fmt.Sprintf("streams must be from 1 to %d, and are for http2", maxStreams)
-	case l.HTTP2 && l.NoKeepAlive:
-		return "http2 keeps its connections: leave no_keep_alive out"
-	case l.MixFile != "":
-		l.Mix, err = httpload.ReadMix(l.MixFile)
-	case len(l.Mix) > 0:
-		for i := range l.Mix {
-			err = errors.Join(err, l.Mix[i].ReadFiles("."))
-		}
-		err = cmp.Or(err, httpload.CheckMix(l.Mix))
-	}
-	if err != nil {
-		return strings.TrimPrefix(err.Error(), "load: ")
-	}
-	return ""
-}
-
-// described returns the requests of the load.
-func (l *Load) described() []httpload.Request {
-	if len(l.Mix) > 0 {
-		return l.Mix
-	}
-	return []httpload.Request{{Path: l.Path, Check: httpload.Check{Same: true}}}
-}
-
 // Contract returns the checks of what the load needs of a server, over the given number of
 // connections.
 func (l *Load) Contract(connections int) contract.Kind {
-	return Needs{Requests: l.described(), KeepAlive: !l.NoKeepAlive, Connections: connections}.Contract()
-}
-
-// summary describes the described requests in the results: the first of them, and a digest of all.
-func (l *Load) summary() string {
-	if len(l.Mix) == 0 {
-		return ""
-	}
-	text, err := httpload.FormatMix(l.Mix)
-	if err != nil {
-		return ""
-	}
-	first := cmp.Or(l.Mix[0].Method, "GET") + " " + cmp.Or(l.Mix[0].Path, l.Path)
-	if len(l.Mix) > 1 {
-		first += fmt.Sprintf(" and %d more", len(l.Mix)-1)
-	}
-	return fmt.Sprintf("%s, SHA-256 %.8x", first, sha256.Sum256(text))
+	return Needs{Requests: l.described(), KeepAlive: !l.NoKeepAlive, Connections: connections, HTTP2: l.HTTP2, Streams: l.Streams, Encryption: l.Encryption}.Contract()
 }
 
 // MessageRate implements workload.Load.
@@ -170,15 +125,14 @@ func (l *Load) Recorded() result.Load {
 	r := l.Common.Recorded()
 	r.Requests.Path, r.Requests.Pattern, r.Requests.NoKeepAlive, r.Requests.Count = l.Path, l.Arrivals, l.NoKeepAlive, l.Requests
 	r.Requests.SleepMS, r.Requests.SleepEvery, r.Requests.Filters, r.Requests.Gzip, r.Requests.TLS = l.SleepMS, l.SleepEvery, l.Filters, l.Gzip, l.TLS
-	r.Requests.Mix, r.Requests.HTTP2, r.Requests.Streams = l.summary(), l.HTTP2, l.Streams
+	r.Requests.Mix, r.Requests.HTTP2, r.Requests.Streams, r.Size = l.summary(), l.HTTP2, l.Streams, l.Size
 	return r
 }
 
-// Meets reports whether a subject can meet the load: requests by TLS need a subject that takes a
-// certificate.
+// Meets implements workload.Load: it reports whether a subject can meet the load.
 func (l *Load) Meets(s *subject.Subject, elsewhere bool) bool {
-	return !l.TLS || !elsewhere && s.ServesTLS()
+	return l.Encryption.Meets(s, elsewhere)
 }
 
 // Needs implements workload.Load.
-func (l *Load) Needs() string { return "subjects with {cert}" }
+func (l *Load) Needs() string { return l.Encryption.Needs() }

@@ -3,6 +3,7 @@ package http
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"weir/lab/report"
 	"weir/lab/report/format"
@@ -32,14 +33,14 @@ func (Report) Answer(d *report.Digest) report.Answer {
 	if len(d.Groups) == 0 {
 		return report.Answer{}
 	}
-	return report.Answer{Sentences: digest{d}.answer(), Figure: d.MainFigure()}
+	return report.Answer{Sentences: digest{d}.answer(), Figure: d.MainFigure(), Caveats: digest{d}.tlsCaveats()}
 }
 
 // Sections returns the sections of a report. Its loads differ in the rate and in the server's work.
 func (Report) Sections(d *report.Digest) []report.Section {
 	run := digest{d}
 	return []report.Section{
-		run.sweepSection(), run.closedSection(), run.filtersSection(), run.gzipSection(), run.costSection(), d.RatiosSection(result.MetricCV), d.ControlSection(), d.RejectionsSection(),
+		run.sweepSection(), d.SweepSection("rate"), run.closedSection(), run.filtersSection(), run.gzipSection(), run.costSection(), d.RatiosSection(result.MetricCV), d.ControlSection(), d.RejectionsSection(),
 		d.FloorSection("the lowest CPU of this run", nil), d.MemorySection(), d.TimeSection(), d.TrialsSection(), d.AccountingSection(), d.WindowsSection(),
 		d.SubjectsSection("How each subject handles a request"), d.OfferedSection(), d.ColdSection(), d.MachineSection(),
 		d.LimitationsSection("One small file, requested repeatedly, is not a web site: it is always cached. These figures do not include many files, large files, TLS or slow clients."),
@@ -88,6 +89,12 @@ func (Report) Describe(l result.Load) string {
 	}
 	if l.Requests.Mix != "" {
 		s = strings.TrimSuffix(s, l.Requests.Path) + "described requests (" + l.Requests.Mix + ")"
+	}
+	switch {
+	case l.Size > 0 && strings.Contains(s, sizeHere):
+		s = strings.ReplaceAll(s, sizeHere, strconv.Itoa(l.Size))
+	case l.Size > 0:
+		s += ", a POST of " + format.Count(l.Size) + " bytes"
 	}
 	if l.Requests.HTTP2 {
 		s += ", by HTTP/2 with " + format.Plural(max(l.Requests.Streams, 1), "stream", "streams")

@@ -2,6 +2,8 @@ package http
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"weir/lab/report"
@@ -71,4 +73,25 @@ func (d digest) flooredSentence(g *report.Group) string {
 		s += " here, and " + publishedRates
 	}
 	return s + "."
+}
+
+// tlsCaveats says which subjects encrypt in another way than others; empty if none does.
+func (d digest) tlsCaveats() []string {
+	by := map[string][]string{} // names of subjects by their TLS
+	for _, g := range d.Groups {
+		for _, c := range g.Measured() {
+			seen := c.Trials[0].HTTP
+			if seen != nil && seen.TLS != "" && !slices.Contains(by[seen.TLS], c.Subject) {
+				by[seen.TLS] = append(by[seen.TLS], c.Subject)
+			}
+		}
+	}
+	if len(by) < 2 {
+		return nil
+	}
+	var said []string
+	for _, how := range slices.Sorted(maps.Keys(by)) {
+		said = append(said, format.List(by[how])+" by "+how)
+	}
+	return []string{"The servers encrypt differently, which costs different CPU: " + strings.Join(said, "; ") + "."}
 }

@@ -36,7 +36,8 @@ func (d digest) sweep() []*report.Group {
 // connections in the same way.
 func (d digest) arrivesAlike(a, b *report.Group) bool {
 	p, q := d.LoadOf(a.Load).Requests, d.LoadOf(b.Load).Requests
-	return a.Pattern == b.Pattern && a.Connections == b.Connections && p.NoKeepAlive == q.NoKeepAlive && p.TLS == q.TLS
+	return a.Pattern == b.Pattern && a.Connections == b.Connections && p.NoKeepAlive == q.NoKeepAlive && p.TLS == q.TLS &&
+		p.Path == q.Path && p.Mix == q.Mix && p.HTTP2 == q.HTTP2 && p.Streams == q.Streams
 }
 
 // sweepSection has the paper's figures 4 and 5, and the cost of the responses.

@@ -1,11 +1,6 @@
 package http
 
 import (
-	"fmt"
-	"path/filepath"
-	"slices"
-
-	"weir/lab/internal/certificate"
 	"weir/lab/workload"
 	"weir/lab/workload/http/httpload"
 )
@@ -19,23 +14,8 @@ const (
 	tlsCipher   = "TLS_AES_128_GCM_SHA256"
 )
 
-// makeCertificate creates the certificate of the run if a load uses TLS.
-func makeCertificate(s *workload.Site, loads []workload.Load) (files certificate.Files, err error) {
-	if !slices.ContainsFunc(loads, func(l workload.Load) bool { return l.(*Load).TLS }) {
-		return files, nil
-	}
-	dir, err := filepath.Abs(filepath.Join(s.Dir, tlsDir))
-	if err == nil {
-		files, err = certificate.Create(dir, s.Host)
-	}
-	if err != nil {
-		return files, fmt.Errorf("lab: %w", err)
-	}
-	return files, nil
-}
-
-// tlsFailures returns what differs from the TLS that loads ask for.
-func tlsFailures(seen *httpload.TLSReport) (wrong workload.Findings) {
+// TLSFailures returns what differs from the TLS that all subjects with the lab's certificate use.
+func TLSFailures(seen *httpload.TLSReport) (wrong workload.Findings) {
 	for _, part := range [][3]string{{"version", seen.Version, tlsVersion}, {"cipher", seen.Cipher, tlsCipher}, {"key exchange", seen.KeyExchange, keyExchange}} {
 		wrong.Add(part[1] != part[2], "used the TLS %s %s, every subject must use %s", part[0], part[1], part[2])
 	}

@@ -21,7 +21,7 @@ func TestSubjectMustUseTheTLSOfTheLoad(t *testing.T) {
 	} {
 		seen := right
 		test.change(&seen)
-		got := strings.Join(tlsFailures(&seen), "; ")
+		got := strings.Join(TLSFailures(&seen), "; ")
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: got failures %q, want %q", test.name, got, test.want)
 		}

@@ -76,7 +76,7 @@ func (Report) Answer(d *report.Digest) report.Answer {
 func (Report) Sections(d *report.Digest) []report.Section {
 	run := digestOf(d)
 	return []report.Section{
-		run.publishedSection(), run.detailSection(), run.orderSection(), run.ConnectionsSection(), run.saturationSection(),
+		run.publishedSection(), run.detailSection(), run.orderSection(), run.ConnectionsSection(), d.SweepSection("connections"), run.saturationSection(),
 		d.RatiosSection(result.MetricCV), d.ControlSection(), d.RejectionsSection(),
 		d.FloorSection("the lowest CPU of this run; a floor such as c-splice would use less", run.eventBlocks()), d.MemorySection(), run.TableSection(),
 		d.TimeSection(), d.TrialsSection(), d.AccountingSection(), d.WindowsSection(), run.questionsSection(), d.SubjectsSection("How each subject handles a message"),

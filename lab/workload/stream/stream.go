@@ -27,7 +27,7 @@ type Workload struct{ Echo bool }
 func (w Workload) Traits() workload.Traits {
 	t := workload.Traits{Patterns: load.Patterns, GeneratorCores: 1, TestsPortability: true}
 	if w.Echo {
-		t.GeneratorCores, t.MaxRate = 2, maxRate
+		t.GeneratorCores, t.MaxRate, t.MaxKnee = 2, maxRate, maxRate
 	}
 	return t
 }

@@ -40,7 +40,9 @@ type Config struct {
 	Seed     uint64        // of load.Poisson: the same seed has the same due times
 	Size     int           // bytes of a message, 0 to MaxSize
 	Text     bool          // messages are text; else binary
-	Echo     bool          // the server echoes every message
+	Message  string        // content of every message, of Size bytes; empty: contents that differ
+	Echo     bool          // the server echoes every message, or with Any answers it
+	Any      bool          // with Echo: any message is the answer to the first that has none
 	Duration time.Duration // of the measured window; 0 only when steered
 	// from the due time of a message to its echo, in the closed loop from its start; 0:
 	// load.DefaultTimeout
@@ -64,6 +66,10 @@ func (c Config) Check(steered bool) error {
 	switch {
 	case c.Size < 0 || c.Size > MaxSize:
 		why = fmt.Sprintf("messages of %d bytes are out of range: give 0 to %d", c.Size, MaxSize)
+	case c.Message != "" && len(c.Message) != c.Size:
+		why = fmt.Sprintf("the size of %d bytes is not that of the message, %d: leave it out", c.Size, len(c.Message))
+	case c.Any && !c.Echo:
+		why = "any message is an answer only where answers are awaited: leave --count or --any out"
 	case c.Pattern != "" && c.Rate == 0:
 		why = "only messages with a rate have an arrival pattern: give a rate with it"
 	}

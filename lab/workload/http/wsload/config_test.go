@@ -43,12 +43,12 @@ func TestCheckRejectsInvalidConfigs(t *testing.T) {
 }
 
 func TestMessagesDiffer(t *testing.T) {
-	p := newPayloads(100)
+	p := newPayloads(100, "")
 	seen := map[string]bool{}
 	for k := range uint64(100) {
 		seen[string(p.of(0, k))], seen[string(p.of(1, k))] = true, true
 	}
-	again := newPayloads(100)
+	again := newPayloads(100, "")
 	if len(seen) < 180 || string(p.of(3, 4)) != string(again.of(3, 4)) || len(p.of(3, 4)) != 100 {
 		t.Errorf("got %d different contents of 200 messages, want at least 180, the same every time and of 100 bytes", len(seen))
 	}
@@ -80,5 +80,12 @@ func TestReportsAreWrittenAsTextAndJSON(t *testing.T) {
 	var again Report
 	if err2 := json.Unmarshal(text, &again); err != nil || err2 != nil || !reflect.DeepEqual(r, again) {
 		t.Errorf("got errors %v and %v, and %+v, want %+v", err, err2, again, r)
+	}
+}
+
+func TestAGivenMessageIsTheOnlyContent(t *testing.T) {
+	p := newPayloads(5, "hello")
+	if string(p.of(0, 0)) != "hello" || string(p.of(7, 9)) != "hello" {
+		t.Errorf("got %q and %q, want the message", p.of(0, 0), p.of(7, 9))
 	}
 }

@@ -11,7 +11,8 @@
 //
 // Echoes come in the order of their messages. An echo must have the type and the content of its
 // message; contents differ between messages. A message whose echo is not complete in time has
-// failed; its echo is still awaited, so that later ones are compared with their own messages.
+// failed; its echo is still awaited, so that later ones are compared with their own messages. With
+// Config.Any an answer may be any message, and answers come in the order of the messages.
 // Without Config.Echo the messages that come are counted and not compared; then Messages are those
 // sent, or without a rate those received.
 //

@@ -50,7 +50,7 @@ type counts struct {
 }
 
 func newLoop(c Config, s *oneloop.State) *loop {
-	l := &loop{Config: c, State: s, payloads: newPayloads(c.Size), op: frame.Binary, conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10),
+	l := &loop{Config: c, State: s, payloads: newPayloads(c.Size, c.Message), op: frame.Binary, conns: make([]conn, c.Connections), buffer: make([]byte, 256<<10),
 		isOpen: c.Rate > 0, tlsConfig: c.tlsConfig(), counts: counts{connects: tally.NewDistribution(), handshakeTimes: tally.NewDistribution(), upgrades: tally.NewDistribution()}}
 	if c.Text {
 		l.op = frame.Text

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+
+	"weir/lab"
+	"weir/lab/contract"
+)
+
+// describedFlags describe the load of services that were not written for the lab.
+type describedFlags struct {
+	Get        string `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
+	Mix        string `predictor:"file" help:"Send the described requests of this file, as of weir load http --mix, with the experiment requests." placeholder:"FILE"`
+	WS         string `name:"ws" help:"Send messages to this path, of any WebSocket servers: with the experiment websocket, which is the default then." placeholder:"PATH"`
+	Message    string `help:"With --ws: the text of every message, which any message answers (default: 100 bytes that differ, and are echoed)." placeholder:"TEXT"`
+	HTTP2      bool   `name:"http2" help:"HTTP/2: with TLS by ALPN, without it with prior knowledge (h2c)."`
+	TLS        bool   `name:"tls" help:"Requests by TLS, of servers that --subject gives by a command: with {cert} and {key} in the command for the lab's certificate, or with a certificate of their own. A server at an https:// address needs no --tls."`
+	Insecure   bool   `short:"k" help:"TLS: accept any certificate."`
+	CA         string `name:"ca" aliases:"cacert" predictor:"file" help:"TLS: trust the certificates in this file (PEM) instead of the system's." placeholder:"FILE"`
+	ServerName string `help:"TLS: the name to ask for and to verify (default: the host of the address)." placeholder:"NAME"`
+}
+
+// check returns an error if the flags describe two loads.
+func (f *describedFlags) check() error {
+	if f.WS != "" && (f.Get != "" || f.Mix != "") {
+		return usageError{errors.New("--ws describes messages, and --get and --mix requests: give one of them")}
+	}
+	return nil
+}
+
+// experiment returns the built-in experiment for the described load; empty: none is described.
+func (f *describedFlags) experiment() string {
+	switch {
+	case f.Get != "" || f.Mix != "":
+		return "requests"
+	case f.WS != "":
+		return "websocket"
+	}
+	return ""
+}
+
+// settings returns the flags as settings of a load.
+func (f *describedFlags) settings() []loadFlag {
+	return []loadFlag{
+		{"path", f.Get, f.Get != ""}, {"mix", f.Mix, f.Mix != ""}, {"path", f.WS, f.WS != ""}, {"message", f.Message, f.Message != ""}, {"http2", f.HTTP2, f.HTTP2}, {"tls", f.TLS, f.TLS},
+		{"insecure", f.Insecure, f.Insecure}, {"ca", f.CA, f.CA != ""}, {"server_name", f.ServerName, f.ServerName != ""},
+	}
+}
+
+// checkedConnections is how many connections at once the checks of a described load open.
+const checkedConnections = 64
+
+// contract returns the checks of what the described load needs of a server, and its workload.
+func (f *describedFlags) contract() (contract.Kind, string, error) {
+	e, err := lab.ReadExperiment(f.experiment())
+	if err == nil {
+		err = setLoads(e, f.settings()...)
+	}
+	if err != nil {
+		return contract.Kind{}, "", err
+	}
+	k, err := e.Contract(checkedConnections)
+	return k, e.Workload, err
+}
