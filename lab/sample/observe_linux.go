@@ -1,0 +1,41 @@
+package sample
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+)
+
+// Observe returns a group of a process that already runs and of its descendants. Its CPU counts
+// from their starts. Close leaves them running. It counts by process clocks: Uncounted says what
+// that misses.
+func Observe(pid int) (*Group, error) {
+	start := startTime(pid)
+	if pid <= 0 || start == 0 {
+		return nil, fmt.Errorf("there is no process %d on this machine", pid)
+	}
+	name := groupName("observed")
+	t := newTree(name)
+	t.members[pid] = &member{startTime: start}
+	return &Group{name: fmt.Sprintf("process %d", pid), account: observed{t}, close: func() error { return nil }}, nil
+}
+
+// observed is an account of processes that this program has not started.
+type observed struct{ *tree }
+
+func (observed) attach(*exec.Cmd) (detach func() error, err error) {
+	return func() error { return nil }, errors.New("sample: a group of running processes starts none")
+}
+
+// cpu returns an error once the processes have ended.
+func (o observed) cpu() (time.Duration, error) {
+	pids, err := o.pids()
+	if err == nil && len(pids) == 0 {
+		err = errors.New("the observed process has ended")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return o.tree.cpu()
+}
