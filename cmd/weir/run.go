@@ -58,6 +58,8 @@ type runCmd struct {
 	Profile    []string `predictor:"subjects" help:"Explain by call stacks why two subjects differ, after the trials: see weir help lab profile." placeholder:"A,B"`
 	NoReasons  bool     `help:"Leave out the trials that count system calls, and the cost of a context switch."`
 
+	agentFlags `embed:""`
+
 	OldRate      float64 `name:"rate" hidden:"" old:"--rate-per-connection" placeholder:"N"`
 	OldNamespace bool    `name:"namespace" hidden:"" old:"--veth"`
 }
@@ -76,6 +78,7 @@ Examples:
   weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
   weir lab run im --quick --profile go-goroutine,go-loop
   weir lab run pipes --quick
+  weir lab run im --agents 2 --agents-listen 192.0.2.1:4222 --patterns poisson --connections 64
   weir lab run stack --quick
   weir lab run --resume runs/first`
 }
@@ -268,7 +271,7 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	o := lab.Options{
 		Out: c.Out, Root: projectRoot(), Required: c.Subjects, Targets: c.Target, Seed: c.Seed,
 		ServerCPUs: c.ServerCPUs, Namespace: c.Veth, Quick: c.Quick, CountEvents: !c.NoReasons,
-		Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
+		Agents: c.options(), Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
 	}
 	if o.Dir, err = os.Getwd(); err != nil {
 		return nil, err

@@ -48,8 +48,8 @@ func (a *agentServer) besideServer(r request) (*Usage, error) {
 	case r.Do == doWatch && a.watch != nil:
 		return nil, errors.New("another recording is running")
 	case r.Do == doWatch:
-		if _, err := a.config.Group.CPU(); err != nil {
-			return nil, fmt.Errorf("cannot measure the server: %w", err)
+		if pids, err := a.config.Group.PIDs(); err != nil || len(pids) == 0 {
+			return nil, errors.Join(errors.New("the server that this agent is beside has ended: start both again"), err)
 		}
 		a.watch = startWatch(a.config.Group, r)
 		return nil, nil

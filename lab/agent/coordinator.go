@@ -286,8 +286,8 @@ func (c *Coordinator) refusalLocked(h hello) error {
 	switch {
 	case c.ctx.Err() != nil:
 		return errors.New("the coordinator is closing")
-	case len(c.agents) >= maxAgents:
-		return fmt.Errorf("there are %d agents already", maxAgents)
+	case len(c.agents) >= MaxAgents:
+		return fmt.Errorf("there are %d agents already", MaxAgents)
 	case c.agents[h.Name] != nil:
 		return fmt.Errorf("there is an agent %q already: give this one another --name", h.Name)
 	case h.Version != c.config.Version:

@@ -19,7 +19,8 @@ const (
 	// the coordinator's own prefix of subjects for replies: agents cannot subscribe to it
 	coordinatorInbox = "_COORDINATOR"
 
-	maxAgents    = 256
+	// MaxAgents is the largest number of agents of a coordinator.
+	MaxAgents    = 256
 	readyTimeout = 10 * time.Second
 	// for an agent to connect
 	connectTimeout = 5 * time.Second
@@ -46,7 +47,7 @@ func startServer(address string, cert tls.Certificate, token, own string) (*serv
 		TLS: true, TLSHandshakeFirst: true, TLSTimeout: 5, AuthTimeout: 5,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}},
 		Users:     users(token, own),
-		MaxConn:   maxAgents + 16, MaxSubs: 16 * maxAgents, MaxPayload: maxMessage, MaxPending: 4 * maxMessage,
+		MaxConn:   MaxAgents + 16, MaxSubs: 16 * MaxAgents, MaxPayload: maxMessage, MaxPending: 4 * maxMessage,
 		WriteDeadline: 5 * time.Second, PingInterval: pingInterval, MaxPingsOut: 3,
 	})
 	if err != nil {
@@ -101,7 +102,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 
 // kick closes the connections of an agent.
 func kick(s *server.Server, name string) {
-	list, err := s.Connz(&server.ConnzOptions{Limit: 2 * maxAgents})
+	list, err := s.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
 	if err != nil {
 		return
 	}

@@ -142,6 +142,14 @@ func (s *Session) uses(name string) bool {
 	return slices.Contains(s.names, name) || slices.ContainsFunc(s.beside, func(a Agent) bool { return a.Name == name })
 }
 
+// Agents returns the agents that offer the load, in the order of its shares.
+func (s *Session) Agents() (all []Agent) {
+	for _, p := range s.parts {
+		all = append(all, p.agent)
+	}
+	return all
+}
+
 // subscribe makes the agents' events arrive in the inbox. While it is full, they wait in their
 // subscription. The connection drops events that exceed its limits, which fails the session.
 func (s *Session) subscribe() error {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"time"
 )
 
 // Observe returns a group of a process that already runs and of its descendants. Its CPU counts
@@ -26,16 +25,4 @@ type observed struct{ *tree }
 
 func (observed) attach(*exec.Cmd) (detach func() error, err error) {
 	return func() error { return nil }, errors.New("sample: a group of running processes starts none")
-}
-
-// cpu returns an error once the processes have ended.
-func (o observed) cpu() (time.Duration, error) {
-	pids, err := o.pids()
-	if err == nil && len(pids) == 0 {
-		err = errors.New("the observed process has ended")
-	}
-	if err != nil {
-		return 0, err
-	}
-	return o.tree.cpu()
 }

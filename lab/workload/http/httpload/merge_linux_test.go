@@ -14,9 +14,11 @@ import (
 // to twice its counts.
 func TestMergedReportsHaveTheFiguresOfAllParts(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"closed loop":        func(*Config) {},
-		"open loop":          func(c *Config) { c.Rate = 400 },
-		"described requests": func(c *Config) { c.Expect, c.Mix, c.Rate = nil, []Request{{Path: "/"}, {Path: "/a", Status: "2xx"}}, 400 },
+		"closed loop": func(*Config) {},
+		"open loop":   func(c *Config) { c.Rate = 400 },
+		"described requests": func(c *Config) {
+			c.Expect, c.Mix, c.Rate = nil, []Request{{Path: "/"}, {Path: "/a", Status: "2xx"}}, 400
+		},
 	} {
 		c := lenient(web(t))
 		c.Duration, c.Histograms, c.Seed = 200*time.Millisecond, true, 1
