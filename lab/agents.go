@@ -219,14 +219,18 @@ func (r *Runner) startOnAgents(ctx context.Context, p Place, l workload.Load, s 
 		return nil, err
 	}
 	g := &generator{source: &agentLoad{session, shares}, events: session.Events(), onTick: func() {}}
+	var here []int
 	for _, a := range session.Agents() {
-		if !a.SameMachine {
-			continue
+		if a.SameMachine {
+			here = append(here, a.PID)
 		}
-		s.SharedCores = true // nothing keeps the agent from the subject's cores
-		if group, err := sample.Observe(a.PID); err == nil {
-			g.groups = append(g.groups, group)
-		}
+	}
+	if len(here) == 0 {
+		return g, nil
+	}
+	s.SharedCores = true // nothing keeps an agent from the subject's cores
+	if group, err := sample.Observe(here...); err == nil {
+		g.groups = append(g.groups, group)
 	}
 	return g, nil
 }
@@ -261,7 +265,7 @@ func (a *agentLoad) fill(t *result.Trial, s *workload.Running, seen *observation
 		if err := json.Unmarshal(part.Report, &r); err != nil {
 			return fmt.Errorf("lab: the report of agent %s: %w", part.Agent.Name, err)
 		}
-		share := result.AgentShare{Agent: part.Agent.Name, Connections: a.shares[i].Cell.Connections, OfferedRate: r.OfferedRate, Messages: r.Messages, LatenessUS: r.LatenessUS,
+		share := result.AgentShare{Agent: part.Agent.Name, Connections: a.shares[i].Cell.Connections, OfferedRate: r.OfferedRate, Messages: r.Messages, WarmMessages: r.WarmMessages, LatenessUS: r.LatenessUS,
 			ClockOffsetUS: us(part.Before.Offset), ClockBoundUS: us(part.Before.Bound), StartedLateUS: us(part.StartedLate)}
 		if r.WindowNS > 0 {
 			share.RunQueueRatio = float64(r.RunQueueNS) / float64(r.WindowNS)

@@ -12,11 +12,13 @@ type Agent struct {
 
 // AgentShare is what one agent did in a trial.
 type AgentShare struct {
-	Agent       string      `json:"agent"`
-	Connections int         `json:"connections"`
-	OfferedRate float64     `json:"offered_rate"` // messages per second
-	Messages    int64       `json:"messages"`
-	LatenessUS  Percentiles `json:"lateness_us"`
+	Agent       string  `json:"agent"`
+	Connections int     `json:"connections"`
+	OfferedRate float64 `json:"offered_rate"` // messages per second
+	Messages    int64   `json:"messages"`
+	// messages before the measured window
+	WarmMessages int64       `json:"warm_messages"`
+	LatenessUS   Percentiles `json:"lateness_us"`
 	// CPU of its generator, and its wait for a core, in percent of a core
 	LoadPercent float64 `json:"load_percent"`
 	// run-queue wait of its generator / duration

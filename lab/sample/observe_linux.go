@@ -6,18 +6,19 @@ import (
 	"os/exec"
 )
 
-// Observe returns a group of a process that already runs and of its descendants. Its CPU counts
+// Observe returns a group of processes that already run and of their descendants. Its CPU counts
 // from their starts. Close leaves them running. It counts by process clocks: Uncounted says what
 // that misses.
-func Observe(pid int) (*Group, error) {
-	start := startTime(pid)
-	if pid <= 0 || start == 0 {
-		return nil, fmt.Errorf("there is no process %d on this machine", pid)
+func Observe(pids ...int) (*Group, error) {
+	t := newTree(groupName("observed"))
+	for _, pid := range pids {
+		start := startTime(pid)
+		if pid <= 0 || start == 0 {
+			return nil, fmt.Errorf("there is no process %d on this machine", pid)
+		}
+		t.members[pid] = &member{startTime: start}
 	}
-	name := groupName("observed")
-	t := newTree(name)
-	t.members[pid] = &member{startTime: start}
-	return &Group{name: fmt.Sprintf("process %d", pid), account: observed{t}, close: func() error { return nil }}, nil
+	return &Group{name: "observed", account: observed{t}, close: func() error { return nil }}, nil
 }
 
 // observed is an account of processes that this program has not started.
