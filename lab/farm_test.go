@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/freeport"
 	"weir/internal/tail"
 	"weir/lab/agent"
 	"weir/lab/result"
@@ -94,7 +96,7 @@ func serveSlowClock(args []string) {
 type farm struct {
 	t    *testing.T
 	weir string
-	name string // of the lab's namespace; those of the agents have their number added
+	name string // of the lab's namespace; those of the agents have their number added; empty: none
 	dir  string // of the run
 
 	lab    *exec.Cmd
@@ -107,6 +109,19 @@ const (
 	farmHost = "198.18.7.1" // of the range for benchmarks (RFC 2544)
 )
 
+// newLocalFarm returns load machines that are all this machine.
+func newLocalFarm(t *testing.T) *farm {
+	if runtime.GOOS != "linux" {
+		t.Skip("load generators need Linux")
+	}
+	weir, err := weirBinary()
+	must(t, err)
+	f := &farm{t: t, weir: weir, dir: filepath.Join(t.TempDir(), "run"), output: tail.New(64 << 10), agents: map[int]*exec.Cmd{}}
+	t.Cleanup(f.close)
+	return f
+}
+
+// newFarm returns load machines in network namespaces.
 func newFarm(t *testing.T) *farm {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 		t.Skip("network namespaces need Linux and root")
@@ -114,10 +129,11 @@ func newFarm(t *testing.T) *farm {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("network namespaces are made by ip, which is not installed")
 	}
-	weir, err := weirBinary()
-	must(t, err)
-	f := &farm{t: t, weir: weir, name: fmt.Sprintf("weirfarm%d", os.Getpid()), dir: filepath.Join(t.TempDir(), "run"), output: tail.New(64 << 10), agents: map[int]*exec.Cmd{}}
-	t.Cleanup(f.close)
+	if testing.Short() {
+		t.Skip("it takes two minutes")
+	}
+	f := newLocalFarm(t)
+	f.name = fmt.Sprintf("weirfarm%d", os.Getpid())
 	if out, err := exec.Command("ip", "netns", "add", f.name).CombinedOutput(); err != nil {
 		t.Skipf("network namespaces cannot be made here: %s", out)
 	}
@@ -160,16 +176,31 @@ func (f *farm) close() {
 		f.lab.Wait()
 	}
 	for i := range farmSize {
-		exec.Command("ip", "netns", "del", f.space(i)).Run()
+		if f.name != "" {
+			exec.Command("ip", "netns", "del", f.space(i)).Run()
+		}
 	}
-	exec.Command("ip", "netns", "del", f.name).Run()
+	if f.name != "" {
+		exec.Command("ip", "netns", "del", f.name).Run()
+	}
 	if f.t.Failed() {
 		f.t.Logf("the lab wrote:\n%s", f.output)
 	}
 }
 
-// startLab starts a run of many trials on the server that counts.
-func (f *farm) startLab(counts string) {
+// within returns a command in a namespace, if there are some.
+func (f *farm) within(space string, command ...string) *exec.Cmd {
+	if f.name != "" {
+		command = append([]string{"ip", "netns", "exec", space}, command...)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = f.output, f.output
+	return cmd
+}
+
+// startLab starts a run of many trials with these arguments, and waits for the line that starts an
+// agent.
+func (f *farm) startLab(args ...string) {
 	f.t.Helper()
 	experiment := filepath.Join(f.t.TempDir(), "farm.toml")
 	must(f.t, os.WriteFile(experiment, []byte(`workload = "sink"
@@ -185,11 +216,7 @@ rate = 20
 size = 32
 idle = 7
 `), 0o644))
-	self, err := os.Executable()
-	must(f.t, err)
-	f.lab = exec.Command("ip", "netns", "exec", f.name, f.weir, "lab", "run", experiment, "--out", f.dir, "--subject", fmt.Sprintf("counts=%s count {addr} %s", self, counts),
-		"--agents", strconv.Itoa(farmSize), "--agents-listen", farmHost+":4222", "--agents-wait", "2m", "--no-reasons", "--seed", "1")
-	f.lab.Stdout, f.lab.Stderr = f.output, f.output
+	f.lab = f.within(f.name, append([]string{f.weir, "lab", "run", experiment, "--out", f.dir, "--agents-wait", "2m", "--no-reasons", "--seed", "1"}, args...)...)
 	must(f.t, f.lab.Start())
 	f.await("the line that starts an agent", func() bool { return f.line() != nil })
 }
@@ -207,17 +234,16 @@ func (f *farm) line() []string {
 // start starts agent i in its namespace.
 func (f *farm) start(i int, command ...string) {
 	f.t.Helper()
-	cmd := exec.Command("ip", append([]string{"netns", "exec", f.space(i)}, command...)...)
-	cmd.Stderr = f.output
-	must(f.t, cmd.Start())
-	f.agents[i] = cmd
+	f.agents[i] = f.within(f.space(i), command...)
+	must(f.t, f.agents[i].Start())
 }
 
 func agentName(i int) string { return string(rune('a' + i)) }
 
-func (f *farm) startAgent(i int) {
+// startAgent starts agent i, with further arguments.
+func (f *farm) startAgent(i int, args ...string) {
 	f.t.Helper()
-	f.start(i, append(append([]string{f.weir}, f.line()...), "--name", agentName(i))...)
+	f.start(i, slices.Concat([]string{f.weir}, f.line(), []string{"--name", agentName(i)}, args)...)
 }
 
 // end ends agent i.
@@ -281,7 +307,9 @@ func (f *farm) awaitTrial(n int, reason string) {
 func TestFiveAgentsInNamespaces(t *testing.T) {
 	f := newFarm(t)
 	counts := filepath.Join(t.TempDir(), "counts")
-	f.startLab(counts)
+	self, err := os.Executable()
+	must(t, err)
+	f.startLab("--subject", fmt.Sprintf("counts=%s count {addr} %s", self, counts), "--agents", strconv.Itoa(farmSize), "--agents-listen", farmHost+":4222")
 	for i := range farmSize {
 		f.startAgent(i)
 	}
@@ -396,4 +424,39 @@ func (f *farm) checkCounts(file string) {
 		f.t.Errorf("got %d trials that no agent disturbed, want 2 or more", compared)
 	}
 	f.t.Logf("%d of %d trials were not disturbed by agents", compared, len(trials))
+}
+
+// TestAServerElsewhereIsMeasuredByAnAgentBesideIt: one agent starts the server and measures it, and
+// one observes a server that runs. Each server has another cost, and the load comes from two agents.
+func TestAServerElsewhereIsMeasuredByAnAgentBesideIt(t *testing.T) {
+	f := newLocalFarm(t)
+	self, err := os.Executable()
+	must(t, err)
+	var addrs [2]string
+	for i := range addrs {
+		port, err := freeport.Choose("127.0.0.1")
+		must(t, err)
+		addrs[i] = fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	running := exec.Command(self, "count", addrs[1], filepath.Join(t.TempDir(), "counts"))
+	must(t, running.Start())
+	t.Cleanup(func() { running.Process.Kill(); running.Wait() })
+	f.startLab("--agents", "2", "--subject", "started=http://"+addrs[0], "--subject", "observed=http://"+addrs[1], "--beside", "started", "--beside", "observed")
+	f.startAgent(0)
+	f.startAgent(1)
+	f.startAgent(2, "--beside", "started", "--", self, "count", addrs[0], filepath.Join(t.TempDir(), "counts"))
+	f.startAgent(3, "--beside", "observed", "--pid", strconv.Itoa(running.Process.Pid))
+	for _, subject := range []string{"started", "observed"} {
+		f.await("trial of the subject "+subject, func() bool {
+			return slices.ContainsFunc(f.trials(), func(x result.Trial) bool {
+				return x.Subject == subject && x.Messages > 0 && x.CPUUSPerMessage > 0 && len(x.Samples) > 5 && x.Memory.PeakRSSKB > 1000 && x.Memory.Processes == 1 && len(agentReasons(x)) == 0
+			})
+		})
+	}
+	f.stopLab()
+	r, err := result.Read(f.dir)
+	must(t, err)
+	if s := r.Subjects[0]; !s.Beside || s.Elsewhere || len(r.Agents) != 4 || r.Plan.Agents != 2 {
+		t.Errorf("got the subject %+v and the agents %+v, want one that is measured, and 4 agents", s, r.Agents)
+	}
 }
