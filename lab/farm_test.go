@@ -460,3 +460,87 @@ func TestAServerElsewhereIsMeasuredByAnAgentBesideIt(t *testing.T) {
 		t.Errorf("got the subject %+v and the agents %+v, want one that is measured, and 4 agents", s, r.Agents)
 	}
 }
+
+// exitStatus waits for the end of a command.
+func exitStatus(cmd *exec.Cmd) int {
+	cmd.Wait() //nolint:errcheck // its status says it
+	return cmd.ProcessState.ExitCode()
+}
+
+// TestCtrlCEndsEachEndInEachState: the lab while it waits for agents, and an agent that is idle, that
+// offers a load, and that cannot connect.
+func TestCtrlCEndsEachEndInEachState(t *testing.T) {
+	f := newLocalFarm(t)
+	self, err := os.Executable()
+	must(t, err)
+	f.startLab("--subject", fmt.Sprintf("counts=%s count {addr} %s", self, filepath.Join(t.TempDir(), "counts")), "--agents", "2")
+	f.startAgent(0)
+	f.awaitOutput("agent a is ready")
+	f.agents[0].Process.Signal(syscall.SIGINT)
+	if status := exitStatus(f.agents[0]); status != 130 {
+		t.Errorf("an idle agent: got status %d, want 130", status)
+	}
+	f.startAgent(0)
+	f.startAgent(1)
+	f.await("trial", func() bool { return len(f.trials()) > 0 })
+	f.agents[1].Process.Signal(syscall.SIGINT)
+	if status := exitStatus(f.agents[1]); status != 130 {
+		t.Errorf("an agent with a load: got status %d, want 130", status)
+	}
+	delete(f.agents, 1)
+	f.awaitOutput("waiting for agents: 1 of 2 connected (a)")
+	f.stopLab() // it waits for the second agent
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer silent.Close()
+	line := f.line()
+	line[3] = "tls://" + silent.Addr().String()
+	must(t, os.WriteFile(line[7], []byte("token"), 0o600))
+	f.start(2, append([]string{f.weir}, line...)...)
+	conn, err := silent.Accept()
+	must(t, err)
+	defer conn.Close()
+	f.agents[2].Process.Signal(syscall.SIGINT)
+	if status := exitStatus(f.agents[2]); status != 130 {
+		t.Errorf("an agent that cannot connect: got status %d, want 130", status)
+	}
+	delete(f.agents, 2)
+}
+
+func (f *farm) awaitOutput(text string) {
+	f.t.Helper()
+	f.await("output "+text, func() bool { return strings.Contains(f.output.String(), text) })
+}
+
+// TestAgentsOfAKilledLabEnd: with a message and status 1. Their loads end, too.
+func TestAgentsOfAKilledLabEnd(t *testing.T) {
+	f := newLocalFarm(t)
+	sink, err := net.Listen("tcp", "127.0.0.1:0") // outlives the lab
+	must(t, err)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for {
+			c, err := sink.Accept()
+			if err != nil {
+				return
+			}
+			reading.Go(func() { io.Copy(io.Discard, c); c.Close() })
+		}
+	})
+	f.startLab("--agents", "2", "--target", sink.Addr().String())
+	f.startAgent(0)
+	f.startAgent(1)
+	f.await("trial", func() bool { return len(f.trials()) > 0 })
+	must(t, f.lab.Process.Kill())
+	f.lab.Wait() //nolint:errcheck // it was killed
+	for i, cmd := range f.agents {
+		if status := exitStatus(cmd); status != 1 {
+			t.Errorf("agent %s: got status %d, want 1", agentName(i), status)
+		}
+		delete(f.agents, i)
+	}
+	f.awaitOutput("the connection to the coordinator was lost: start this agent again once the coordinator runs")
+	must(t, sink.Close())
+	reading.Wait() // no load runs on
+}

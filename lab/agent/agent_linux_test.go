@@ -480,3 +480,19 @@ func TestAddressesThatAgentsCannotReachAreRejected(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAgentThatWasKilledCanBeStartedAgainAtOnce: its name is free as soon as its connection has
+// ended, before a probe finds that.
+func TestAnAgentThatWasKilledCanBeStartedAgainAtOnce(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	for range 5 {
+		cmd, output := startAgent(t, c, "a")
+		for deadline := time.Now().Add(eventTimeout); waitFor(t, c, 1)[0].PID != cmd.Process.Pid; {
+			if time.Now().After(deadline) {
+				t.Fatalf("the agent that was started again did not take its place: %s", output)
+			}
+		}
+		cmd.Process.Kill()
+		cmd.Wait() //nolint:errcheck // it was killed
+	}
+}

@@ -49,13 +49,15 @@ type Agent struct {
 	SameMachine bool
 	// the subject whose server the agent is beside; empty: it offers loads
 	Beside string
+
+	connection string // its name
 }
 
 // State is which agents a coordinator has.
 type State struct {
 	Agents []Agent // that offer loads, in the order of their names
 	Beside []Agent // that are beside servers
-	// the newest agent that was refused, with the reason; nil: none was
+	// why the last agent that came was refused; nil: it was not
 	Refused error
 }
 
@@ -91,7 +93,7 @@ type Coordinator struct {
 
 	mu      sync.Mutex
 	agents  map[string]*Agent
-	refused error         // why an agent was refused last
+	refused error         // why the last agent that came was refused; nil: it was not
 	changed chan struct{} // closed and replaced when agents or refused change
 	session *Session      // the only session that is not closed; nil: none
 	last    int64         // number of the last session
@@ -259,9 +261,26 @@ func (c *Coordinator) incomplete(lacks string, refused, why error) error {
 func (c *Coordinator) announced(m *nats.Msg) {
 	h, err := parse[hello](m.Data)
 	if err == nil {
+		c.dropDead(h.Name)
 		err = c.accept(h)
 	}
 	m.Respond(encode(reply{Error: textOf(err)})) //nolint:errcheck // an agent without an answer gives up
+}
+
+// dropDead removes the agent of this name if its connection has ended, so that one that was started again
+// can take its place at once.
+func (c *Coordinator) dropDead(name string) {
+	c.mu.Lock()
+	a := c.agents[name]
+	c.mu.Unlock()
+	if a == nil {
+		return
+	}
+	// It is not probed: the newcomer has the same subjects, and would answer.
+	list, err := c.server.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
+	if err == nil && !slices.ContainsFunc(list.Conns, func(i *server.ConnInfo) bool { return i.Name == a.connection }) {
+		c.lose(a, errors.New("closed its connection"))
+	}
 }
 
 // accept records an agent, and starts to probe it.
@@ -274,8 +293,9 @@ func (c *Coordinator) accept(h hello) error {
 		return err
 	}
 	here := machineID()
-	a := &Agent{Name: h.Name, Version: h.Version, Cores: h.Cores, PID: h.PID, SameMachine: here != "" && h.Machine == here, Beside: h.Beside}
+	a := &Agent{Name: h.Name, Version: h.Version, Cores: h.Cores, PID: h.PID, SameMachine: here != "" && h.Machine == here, Beside: h.Beside, connection: h.Connection}
 	c.agents[h.Name] = a
+	c.refused = nil
 	c.changeLocked()
 	c.probes.Go(func() { c.watch(a) })
 	return nil
@@ -336,7 +356,7 @@ func (c *Coordinator) lose(a *Agent, why error) {
 	if s != nil && s.uses(a.Name) {
 		s.fail(disturbed(LostAgent, a.Name, "%v", why))
 	}
-	kick(c.server, a.Name)
+	kick(c.server, a.connection)
 }
 
 // loseNamed is lose of the agent that has this name now, if there is one.

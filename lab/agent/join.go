@@ -85,7 +85,7 @@ func (s *Session) finish() (json.RawMessage, error) {
 	agreed := s.agreed
 	s.mu.Unlock()
 	if agreed == 0 {
-		return nil, errors.New("agent: the load ended without a window")
+		return nil, disturbed(WrongReport, "", "the load ended without a window")
 	}
 	after, err := s.clocks()
 	if err != nil {

@@ -55,6 +55,8 @@ type hello struct {
 	Cores   int    `json:"cores"`
 	Machine string `json:"machine,omitempty"` // see machineID
 	PID     int    `json:"pid,omitempty"`     // of the agent
+	// the name of its connection, which no other agent has
+	Connection string `json:"connection"`
 	// the subject whose server the agent is beside; empty: it offers loads
 	Beside string `json:"beside,omitempty"`
 }
@@ -161,7 +163,7 @@ func (h *hello) check() error {
 		return fmt.Errorf("the version of agent %q is invalid", h.Name)
 	case h.Cores < 1 || h.Cores > maxCores:
 		return fmt.Errorf("agent %q says that it has %d cores: want 1 to %d", h.Name, h.Cores, maxCores)
-	case len(h.Machine) > maxVersion || h.PID < 0:
+	case len(h.Machine) > maxVersion || h.PID < 0 || len(h.Connection) > maxVersion:
 		return fmt.Errorf("the machine of agent %q is invalid", h.Name)
 	case len(h.Beside) > maxSubject || !utf8.ValidString(h.Beside):
 		return fmt.Errorf("the subject that agent %q is beside has an invalid name", h.Name)

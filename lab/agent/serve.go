@@ -36,6 +36,8 @@ type ServeConfig struct {
 
 	Connected func() // called once the coordinator has accepted the agent; may be nil
 
+	connection string // name of the connection; set by Serve
+
 	// what the clocks of the agent and its generator are ahead of this machine's, for tests of
 	// clocks that are wrong; nil: 0
 	ClockShift func() time.Duration
@@ -69,6 +71,7 @@ func serve(ctx context.Context, config ServeConfig) error {
 	// the agent.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	config.connection = config.Name + " " + newSecret()[:16]
 	closed := make(chan struct{}) // closed by the connection, when it ends
 	conn, err := connect(ctx, &config, func() { close(closed) })
 	if err != nil {
@@ -121,7 +124,7 @@ func (a *agentServer) subscribe(requests chan *nats.Msg) error {
 }
 
 func (a *agentServer) hello() hello {
-	return hello{Name: a.config.Name, Version: a.config.Version, Cores: runtime.NumCPU(), Machine: machineID(), PID: os.Getpid(), Beside: a.config.Beside}
+	return hello{Name: a.config.Name, Version: a.config.Version, Cores: runtime.NumCPU(), Machine: machineID(), PID: os.Getpid(), Beside: a.config.Beside, Connection: a.config.connection}
 }
 
 // announce tells the coordinator about this agent.

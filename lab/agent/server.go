@@ -100,7 +100,7 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 	return c, err
 }
 
-// kick closes the connections of an agent.
+// kick closes the connections with a name.
 func kick(s *server.Server, name string) {
 	list, err := s.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
 	if err != nil {
@@ -121,7 +121,7 @@ func connect(ctx context.Context, c *ServeConfig, closed func()) (*nats.Conn, er
 		return nil, err
 	}
 	conn, err := nats.Connect(c.URL, nats.UserInfo(agentUser, c.Token), nats.Secure(settings), nats.TLSHandshakeFirst(), nats.NoReconnect(),
-		nats.Timeout(connectTimeout), nats.SetCustomDialer(dialer{ctx}), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(3), nats.Name(c.Name),
+		nats.Timeout(connectTimeout), nats.SetCustomDialer(dialer{ctx}), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(3), nats.Name(c.connection),
 		nats.ClosedHandler(func(*nats.Conn) { closed() }), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	switch {
 	case err != nil && ctx.Err() != nil:
