@@ -74,14 +74,18 @@ func (r *Runner) openAgents(ctx context.Context) error {
 	if err == nil {
 		err = o.check(targets)
 	}
-	if err == nil && o.Count > 0 && r.options.Namespace {
+	_, splits := r.workload.(workload.Splitter)
+	switch {
+	case err != nil:
+	case o.Count == 0:
+		return nil
+	case r.options.Namespace:
 		err = errors.New("agents do not reach a subject behind a veth pair: leave --veth out")
+	case !splits:
+		err = fmt.Errorf("a load of the workload %s comes from one generator and cannot be split: leave --agents out", r.experiment.Workload)
 	}
 	if err != nil {
 		return fmt.Errorf("lab: %w", err)
-	}
-	if o.Count == 0 {
-		return nil
 	}
 	file, err := filepath.Abs(filepath.Join(r.store.dir, tokenFile))
 	if err != nil {
@@ -114,11 +118,10 @@ func (r *Runner) checkAgents(ctx context.Context) error {
 
 // split divides a cell of a load into one share for each agent.
 func (r *Runner) split(l workload.Load, c workload.Cell) ([]workload.Share, error) {
-	splitter, ok := r.workload.(workload.Splitter)
-	if !ok || l.Alone() {
-		return nil, fmt.Errorf("the workload %s needs one generator: leave --agents out", r.experiment.Workload)
+	if l.Alone() {
+		return nil, errors.New("the subject measures itself: leave --agents out")
 	}
-	return splitter.Split(l, c, r.options.Agents.Count)
+	return r.workload.(workload.Splitter).Split(l, c, r.options.Agents.Count)
 }
 
 // awaitAgents waits until the run has its agents, and records them. It does nothing in a run without

@@ -128,10 +128,10 @@ func (r *Runner) prepare(ctx context.Context) error {
 		return err
 	}
 	r.results.AccountingMethods = []result.AccountingMethod{accounting}
-	if err := r.openAgents(ctx); err != nil {
+	if err := r.openSite(ctx); err != nil {
 		return err
 	}
-	if err := r.openSite(ctx); err != nil {
+	if err := r.openAgents(ctx); err != nil {
 		return err
 	}
 	if ns := r.site.Server.Netns; ns != "" {
@@ -165,7 +165,7 @@ func (r *Runner) openSite(ctx context.Context) (err error) {
 		return err
 	}
 	r.site.Workload, r.site.Dir, r.site.Program = k.name, r.store.dir, r.options.Generator[0]
-	if r.agents != nil {
+	if r.options.Agents.Count > 0 {
 		r.site.Host, r.site.Load.CPUs = r.options.Agents.host(), nil
 	}
 	r.site.Targets, r.site.ReadyTimeout = len(r.options.Targets) > 0, r.readyTimeout

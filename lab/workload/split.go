@@ -28,7 +28,7 @@ type Share struct {
 func SplitCell(l Load, c Cell, n int) ([]Share, error) {
 	switch {
 	case c.Connections < n:
-		return nil, fmt.Errorf("its %d connections cannot be split over %d agents: give each at least one", c.Connections, n)
+		return nil, fmt.Errorf("%d agents need a connection each, and it has %d: use more connections, or fewer agents", n, c.Connections)
 	case c.Pattern == load.Together:
 		return nil, fmt.Errorf("the pattern %s sends on all connections at one instant, and agents only start a window at one: use another pattern", c.Pattern)
 	}
