@@ -43,7 +43,8 @@ func (o AgentOptions) listen() string { return cmp.Or(o.Listen, "127.0.0.1:0") }
 
 func (o AgentOptions) wait() time.Duration { return cmp.Or(o.Wait, 5*time.Minute) }
 
-// check returns an error that says why the options are wrong. The names are those of Options.Targets.
+// check returns an error that says why the options are wrong. The names are those of
+// Options.Targets.
 func (o AgentOptions) check(targets []target) error {
 	for _, name := range o.Beside {
 		if !slices.ContainsFunc(targets, func(t target) bool { return t.name == name }) {
@@ -124,8 +125,8 @@ func (r *Runner) split(l workload.Load, c workload.Cell) ([]workload.Share, erro
 	return r.workload.(workload.Splitter).Split(l, c, r.options.Agents.Count)
 }
 
-// awaitAgents waits until the run has its agents, and records them. It does nothing in a run without
-// agents.
+// awaitAgents waits until the run has its agents, and records them. It does nothing in a run
+// without agents.
 func (r *Runner) awaitAgents(ctx context.Context) error {
 	if r.agents == nil {
 		return nil
@@ -259,8 +260,8 @@ func (a *agentLoad) explain(err error) error {
 	return fmt.Errorf("%w (agent %s)", err, failed.Agent)
 }
 
-// fill records what each agent did, and what the subject used if an agent is beside it. It is called
-// after the report.
+// fill records what each agent did, and what the subject used if an agent is beside it. It is
+// called after the report.
 func (a *agentLoad) fill(t *result.Trial, s *workload.Running, seen *observation) error {
 	t.LoadRunQueue = 0
 	for i, part := range a.session.Parts() {

@@ -11,8 +11,8 @@ import (
 	"weir/lab/workload"
 )
 
-// TestRunsThatAgentsCannotOfferAreRefusedBeforeTheyStart: with what to do, before a subject is built
-// and before an agent is awaited.
+// TestRunsThatAgentsCannotOfferAreRefusedBeforeTheyStart: the error says what to do. Only the
+// agents themselves are awaited for.
 func TestRunsThatAgentsCannotOfferAreRefusedBeforeTheyStart(t *testing.T) {
 	const sink = "name = \"mine\"\nsubjects = []\n[[load]]\nrate = 10\nsize = 10\n"
 	for _, test := range []struct {

@@ -147,7 +147,7 @@ func stopServer(cmd *exec.Cmd, g *sample.Group) error {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	kill := time.AfterFunc(serverGrace, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = cmd.Wait() // however it ends, it was told to
+	_ = cmd.Wait() // any end is that which was asked for
 	return g.Close()
 }
 

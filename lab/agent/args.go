@@ -24,8 +24,8 @@ const (
 var LoadKinds = []string{"stream", "http", "ws", "chat", "stack"}
 
 // FileFlags are the flags of weir load that name a file. An agent refuses them unless they name a
-// file of the share, so that a load neither sends files of its machine nor writes any. The body of a
-// request cannot be a file either.
+// file of the share, so that a load neither sends files of its machine nor writes any. The body of
+// a request cannot be a file either.
 var FileFlags = []string{"mix", "expect", "ca", "acks"}
 
 // mixFlag is the flag of a file that may name other files.
@@ -76,8 +76,8 @@ func NewShare(args []string) (s Share, err error) {
 	return s, s.check()
 }
 
-// fileFlag returns the flag of FileFlags that arg is; empty if it is none. Its value is joined to it
-// or the next argument.
+// fileFlag returns the flag of FileFlags that arg is; empty if it is none. Its value is joined to
+// it or the next argument.
 func fileFlag(arg string) (flag, value string, joined bool) {
 	flag, value, joined = strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	if !strings.HasPrefix(arg, "-") || !slices.Contains(FileFlags, flag) {

@@ -264,11 +264,11 @@ func (c *Coordinator) announced(m *nats.Msg) {
 		c.dropDead(h.Name)
 		err = c.accept(h)
 	}
-	m.Respond(encode(reply{Error: textOf(err)})) //nolint:errcheck // an agent without an answer gives up
+	m.Respond(encode(reply{Error: textOf(err)})) //nolint:errcheck // the agent gives up
 }
 
-// dropDead removes the agent of this name if its connection has ended, so that one that was started again
-// can take its place at once.
+// dropDead removes the agent of this name if its connection has ended, so that one that was started
+// again can take its place at once.
 func (c *Coordinator) dropDead(name string) {
 	c.mu.Lock()
 	a := c.agents[name]

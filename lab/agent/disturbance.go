@@ -13,8 +13,8 @@ const (
 	KilledLoad    = "agent load killed"  // a signal ended its generator
 )
 
-// Disturbance is the error of a measurement that an agent spoiled, through no fault of the server or
-// of the load. The measurement can be repeated.
+// Disturbance is the error of a measurement that an agent spoiled, through no fault of the server
+// or of the load. The measurement can be repeated.
 type Disturbance struct {
 	Kind   string // one of the constants
 	Agent  string // its name; empty: not known

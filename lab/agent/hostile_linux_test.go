@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// impostor is a program with the token that poses as an agent. It answers clock probes and requests,
-// and starts no load.
+// impostor is a program with the token that poses as an agent. It answers clock probes and
+// requests, and starts no load.
 type impostor struct {
 	t      *testing.T
 	conn   *nats.Conn
@@ -58,7 +58,8 @@ func (i *impostor) announce(text string) string {
 	return answer.Error
 }
 
-// play sends the events of a load with this report, as if the window had started at the agreed time.
+// play sends the events of a load with this report, as if the window had started at the agreed
+// time.
 func (i *impostor) play(s *Session, r request, report string) {
 	for seq, name := range []string{"connected", "sending", "measuring", "measured", "report", eventExit} {
 		s.mu.Lock()

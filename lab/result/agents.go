@@ -6,8 +6,9 @@ type Agent struct {
 	Version string `json:"version"` // of weir
 	Cores   int    `json:"cores"`
 	// it ran on the lab's machine, so it shared that machine's cores with the subjects
-	SameMachine bool   `json:"here,omitempty"`
-	Beside      string `json:"beside,omitempty"` // the subject whose server it measured; empty: it offered load
+	SameMachine bool `json:"here,omitempty"`
+	// the subject whose server it measured; empty: it offered load
+	Beside string `json:"beside,omitempty"`
 }
 
 // AgentShare is what one agent did in a trial.
@@ -26,5 +27,6 @@ type AgentShare struct {
 	// the agent's clock minus the lab's before the window, and the largest error of that
 	ClockOffsetUS float64 `json:"clock_offset_us"`
 	ClockBoundUS  float64 `json:"clock_bound_us"`
-	StartedLateUS float64 `json:"started_late_us"` // from the agreed start of the window to the actual one
+	// from the agreed start of the window to the actual one
+	StartedLateUS float64 `json:"started_late_us"`
 }

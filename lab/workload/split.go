@@ -41,8 +41,8 @@ func SplitCell(l Load, c Cell, n int) ([]Share, error) {
 	return all, nil
 }
 
-// Portion returns the i-th of n portions of a total, which differ by one at most. The first ones get
-// what remains.
+// Portion returns the i-th of n portions of a total, which differ by one at most. The first ones
+// get what remains.
 func Portion(total, n, i int) int {
 	portion := total / n
 	if i < total%n {
