@@ -223,20 +223,25 @@ func (r *Runner) startOnAgents(ctx context.Context, p Place, l workload.Load, s 
 		return nil, err
 	}
 	g := &generator{source: &agentLoad{session, shares}, events: session.Events(), onTick: func() {}}
+	if g.observe(session.Agents()) {
+		s.SharedCores = true // nothing keeps an agent from the subject's cores
+	}
+	return g, nil
+}
+
+// observe makes the agents on this machine, with their loads, processes of the generator. It reports
+// whether there are some.
+func (g *generator) observe(agents []agent.Agent) bool {
 	var here []int
-	for _, a := range session.Agents() {
+	for _, a := range agents {
 		if a.SameMachine {
 			here = append(here, a.PID)
 		}
 	}
-	if len(here) == 0 {
-		return g, nil
-	}
-	s.SharedCores = true // nothing keeps an agent from the subject's cores
-	if group, err := sample.Observe(here...); err == nil {
+	if group, err := sample.Observe(here...); err == nil && len(here) > 0 {
 		g.groups = append(g.groups, group)
 	}
-	return g, nil
+	return len(here) > 0
 }
 
 func (a *agentLoad) send(command string) error { return a.explain(a.session.Send(command)) }
@@ -258,6 +263,14 @@ func (a *agentLoad) explain(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (agent %s)", err, failed.Agent)
+}
+
+// fillAgents is agentLoad.fill of a load that agents offer; it does nothing for another.
+func (g *generator) fillAgents(t *result.Trial, s *workload.Running, seen *observation) error {
+	if a, ok := g.source.(*agentLoad); ok {
+		return a.fill(t, s, seen)
+	}
+	return nil
 }
 
 // fill records what each agent did, and what the subject used if an agent is beside it. It is

@@ -131,9 +131,6 @@ func (r *Runner) prepare(ctx context.Context) error {
 	if err := r.openSite(ctx); err != nil {
 		return err
 	}
-	if err := r.openAgents(ctx); err != nil {
-		return err
-	}
 	if ns := r.site.Server.Netns; ns != "" {
 		r.results.Machine.Congestion = network.Setting(ns, "tcp_congestion_control")
 	}
@@ -158,7 +155,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// openSite selects where the trials run, and opens the workload there.
+// openSite selects where the trials run, and opens the workload and the coordinator of agents there.
 func (r *Runner) openSite(ctx context.Context) (err error) {
 	k := r.experiment.kind()
 	if r.site, err = workload.NewSite(r.options.ServerCPUs, k.Traits().GeneratorCores, r.options.Namespace); err != nil {
@@ -169,8 +166,10 @@ func (r *Runner) openSite(ctx context.Context) (err error) {
 		r.site.Host, r.site.Load.CPUs = r.options.Agents.host(), nil
 	}
 	r.site.Targets, r.site.ReadyTimeout = len(r.options.Targets) > 0, r.readyTimeout
-	r.workload, err = k.Open(ctx, r.site, r.experiment.Loads)
-	return err
+	if r.workload, err = k.Open(ctx, r.site, r.experiment.Loads); err != nil {
+		return err
+	}
+	return r.openAgents(ctx)
 }
 
 // coresFor returns the number of cores that a subject can use; 0 if its CPU is not measured.

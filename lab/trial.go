@@ -163,10 +163,8 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running,
 		return err
 	}
 	fillLoad(t, report)
-	if a, ok := g.source.(*agentLoad); ok {
-		if err := a.fill(t, s, &seen); err != nil {
-			return err
-		}
+	if err := g.fillAgents(t, s, &seen); err != nil {
+		return err
 	}
 	if err := r.workload.Fill(t, l, workload.Measured{Subject: s, Report: text, Before: before, After: collected}); err != nil {
 		return fmt.Errorf("lab: the load generator's report: %w", err)
