@@ -1,7 +1,9 @@
 package lab
 
 import (
+	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -77,5 +79,32 @@ func TestASlowAgentRejectsTheTrial(t *testing.T) {
 	}
 	if got := workload.LoadPercent(x); got != 95 {
 		t.Errorf("got a load of %v %% of a core, want that of the busiest agent, 95 %%", got)
+	}
+}
+
+// TestSharesOfALoadAddUpToItsCell: their connections and rates are those of the cell together, and
+// each has a seed of its own.
+func TestSharesOfALoadAddUpToItsCell(t *testing.T) {
+	e, err := ParseExperiment("mine.toml", []byte("workload = \"requests\"\nsubjects = []\nconnections = [23]\n[[load]]\nname = \"open\"\nrate = 0.7\npattern = \"poisson\"\n"))
+	must(t, err)
+	must(t, e.Validate())
+	r := &Runner{experiment: e, workload: sessionOf(t, "requests"), options: Options{Agents: AgentOptions{Count: 5}}, plan: Plan{Seed: 3}}
+	p := Place{Cell: workload.Cell{Load: "open", Connections: 23, Pattern: "poisson"}, Subject: "mine"}
+	shares, err := r.split(e.Loads[0], p.Cell)
+	must(t, err)
+	sums, seeds := map[string]float64{}, map[string]bool{}
+	for i, share := range shares {
+		args := r.loadArgs(p, share, "127.0.0.1:1", i)
+		for j, flag := range args[:len(args)-1] {
+			if v, err := strconv.ParseFloat(args[j+1], 64); err == nil {
+				sums[flag] += v
+			}
+			if flag == "--seed" {
+				seeds[args[j+1]] = true
+			}
+		}
+	}
+	if rate := sums["--rate"]; sums["--connections"] != 23 || math.Abs(rate-0.7*23) > 1e-9 || len(seeds) != 5 {
+		t.Errorf("got %v connections, %v requests a second and the seeds %v; want 23, %v and 5 seeds", sums["--connections"], rate, seeds, 0.7*23)
 	}
 }
