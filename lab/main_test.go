@@ -21,12 +21,6 @@ func TestMain(m *testing.M) {
 		limit, _ := strconv.ParseInt(os.Args[3], 10, 64)
 		serve(os.Args[2], limit)
 	}
-	if len(os.Args) == 4 && os.Args[1] == "count" {
-		countBytes(os.Args[2], os.Args[3])
-	}
-	if len(os.Args) == 8 && os.Args[1] == "slow-clock" {
-		serveSlowClock(os.Args[2:])
-	}
 	if len(os.Args) == 4 && os.Args[1] == "forward" {
 		forward(os.Args[2], os.Args[3])
 	}

@@ -1,7 +1,6 @@
-package lab
+package agent
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,12 +69,8 @@ func (f *farm) slowClock(i int) {
 	f.t.Helper()
 	self, err := os.Executable()
 	must(f.t, err)
-	out, err := exec.Command(f.weir, "version", "--json").Output()
-	must(f.t, err)
-	var v struct{ Version string }
-	must(f.t, json.Unmarshal(out, &v))
 	line := f.line() // lab agent --nats URL --fingerprint F --token-file FILE
-	f.start(i, self, "slow-clock", line[3], line[5], line[7], agentName(i), v.Version, f.weir)
+	f.start(i, self, "slow-clock", line[3], line[5], line[7], agentName(i), weirVersion, f.weir)
 }
 
 // midTrial waits until the load of a trial is on its way.
@@ -111,7 +106,7 @@ func (f *farm) stopLab() {
 		}
 		delete(f.agents, i)
 	}
-	if _, err := os.Stat(filepath.Join(f.dir, tokenFile)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(f.dir, "agents.token")); !os.IsNotExist(err) {
 		f.t.Errorf("the token file after the run: got %v, want none", err)
 	}
 }

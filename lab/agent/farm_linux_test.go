@@ -1,4 +1,4 @@
-package lab
+package agent
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"time"
 
 	"weir/internal/tail"
-	"weir/lab/agent"
 	"weir/lab/result"
 )
 
@@ -75,7 +73,7 @@ func (c counter) Write(b []byte) (int, error) {
 }
 
 // serveSlowClock is "slow-clock URL FINGERPRINT TOKENFILE NAME VERSION WEIR": an agent whose clock
-// loses 5 ms in 100, by the hook of agent.ServeConfig.
+// loses 5 ms in 100, by the hook of ServeConfig.
 func serveSlowClock(args []string) {
 	token, err := os.ReadFile(args[2])
 	if err != nil {
@@ -84,7 +82,7 @@ func serveSlowClock(args []string) {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
 	began := time.Now()
-	err = agent.Serve(ctx, agent.ServeConfig{URL: args[0], Fingerprint: args[1], Token: strings.TrimSpace(string(token)), Name: args[3], Version: args[4],
+	err = Serve(ctx, ServeConfig{URL: args[0], Fingerprint: args[1], Token: strings.TrimSpace(string(token)), Name: args[3], Version: args[4],
 		Load: []string{args[5], "load"}, ClockShift: func() time.Duration { return -time.Since(began) / 20 }})
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
@@ -109,20 +107,15 @@ const (
 
 // newLocalFarm returns load machines that are all this machine.
 func newLocalFarm(t *testing.T) *farm {
-	if runtime.GOOS != "linux" {
-		t.Skip("load generators need Linux")
-	}
-	weir, err := weirBinary()
-	must(t, err)
-	f := &farm{t: t, weir: weir, dir: filepath.Join(t.TempDir(), "run"), output: tail.New(64 << 10), agents: map[int]*exec.Cmd{}}
+	f := &farm{t: t, weir: binary(t), dir: filepath.Join(t.TempDir(), "run"), output: tail.New(64 << 10), agents: map[int]*exec.Cmd{}}
 	t.Cleanup(f.close)
 	return f
 }
 
 // newFarm returns load machines in network namespaces.
 func newFarm(t *testing.T) *farm {
-	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("network namespaces need Linux and root")
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces need root")
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("network namespaces are made by ip, which is not installed")
@@ -263,7 +256,7 @@ func (f *farm) await(what string, done func() bool) {
 
 // trials returns the trials so far.
 func (f *farm) trials() (all []result.Trial) {
-	text, _ := os.ReadFile(filepath.Join(f.dir, trialsFile))
+	text, _ := os.ReadFile(filepath.Join(f.dir, "trials.jsonl"))
 	for line := range strings.Lines(string(text)) {
 		var t result.Trial
 		if json.Unmarshal([]byte(line), &t) == nil {
@@ -297,4 +290,11 @@ func (f *farm) awaitTrial(n int, reason string) {
 		}
 		return false
 	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
