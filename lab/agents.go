@@ -229,8 +229,8 @@ func (r *Runner) startOnAgents(ctx context.Context, p Place, l workload.Load, s 
 	return g, nil
 }
 
-// observe makes the agents on this machine, with their loads, processes of the generator. It reports
-// whether there are some.
+// observe makes the agents on this machine, with their loads, processes of the generator. It
+// reports whether there are some.
 func (g *generator) observe(agents []agent.Agent) bool {
 	var here []int
 	for _, a := range agents {

@@ -155,7 +155,8 @@ func (r *Runner) prepare(ctx context.Context) error {
 	return nil
 }
 
-// openSite selects where the trials run, and opens the workload and the coordinator of agents there.
+// openSite selects where the trials run, and opens the workload and the coordinator of agents
+// there.
 func (r *Runner) openSite(ctx context.Context) (err error) {
 	k := r.experiment.kind()
 	if r.site, err = workload.NewSite(r.options.ServerCPUs, k.Traits().GeneratorCores, r.options.Namespace); err != nil {
