@@ -53,7 +53,7 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 		}
 		here := isLocalAddress(ctx, t.addr)
 		r.addSubject(contender{Subject: &subject.Subject{Name: t.name, WarmMessages: 1000, OwnTLS: t.tls}, Target: t.addr, OnThisMachine: here},
-			result.Subject{Name: t.name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here})
+			r.describeTarget(t, here))
 	}
 	switch {
 	case len(r.subjects) > 0:
@@ -62,6 +62,15 @@ func (r *Runner) findSubjects(ctx context.Context) error {
 		return fmt.Errorf("lab: %s: subjects: name at least one", r.experiment.Name)
 	}
 	return fmt.Errorf("lab: no subject can take part: %s", joinSkips(r.results.Skipped))
+}
+
+// describeTarget describes a server that already runs. An agent beside it measures its CPU.
+func (r *Runner) describeTarget(t target, here bool) result.Subject {
+	s := result.Subject{Name: t.name, Language: "?", Paradigm: "?", About: "Not started by the lab: its CPU is not measured.", Elsewhere: true, SameMachine: here}
+	if slices.Contains(r.options.Agents.Beside, t.name) {
+		s.About, s.Elsewhere, s.SameMachine, s.Beside = "Not started by the lab: an agent beside it measures its CPU.", false, false, true
+	}
+	return s
 }
 
 // target is a server that already runs.

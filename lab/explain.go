@@ -53,7 +53,7 @@ func (r *Runner) explainCosts(ctx context.Context) error {
 // countEvents counts a subject's kernel events in one cell for each arrival pattern: see eventCell.
 // Where the ranking of subjects depends on the pattern, these counts show why.
 func (r *Runner) countEvents(ctx context.Context, s result.Subject) error {
-	if s.Elsewhere { // the lab did not start it, so it cannot trace it
+	if s.Elsewhere || s.Beside { // the lab did not start it, so it cannot trace it
 		return nil
 	}
 	r.removeNote("system calls", s.Name)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/internal/tail"
+	"weir/lab/agent"
 	"weir/lab/sample"
 )
 
@@ -21,9 +22,10 @@ func TestGeneratorHasItsOwnProcessGroup(t *testing.T) {
 	}
 	g, err := startGenerator([]string{"cat"}, sample.Placement{})
 	must(t, err)
-	pgid, err := syscall.Getpgid(g.cmd.Process.Pid)
-	if err != nil || pgid != g.cmd.Process.Pid {
-		t.Errorf("process %d: got group %d (%v), want its own", g.cmd.Process.Pid, pgid, err)
+	pid := g.source.(*loadProcess).cmd.Process.Pid
+	pgid, err := syscall.Getpgid(pid)
+	if err != nil || pgid != pid {
+		t.Errorf("process %d: got group %d (%v), want its own", pid, pgid, err)
 	}
 	must(t, g.close())
 }
@@ -33,11 +35,11 @@ func TestGeneratorHasItsOwnProcessGroup(t *testing.T) {
 func TestInterruptionIsReported(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	ended := make(chan generatorEvent)
+	ended := make(chan agent.Event)
 	close(ended)
 	for range 100 {
-		g := &generator{cmd: exec.Command("true"), stderr: tail.New(10), events: ended, onTick: func() {}}
-		err := g.eachEvent(ctx, time.Hour, func(generatorEvent) (bool, error) { return false, nil })
+		g := &generator{source: &loadProcess{cmd: exec.Command("true"), stderr: tail.New(10)}, events: ended, onTick: func() {}}
+		err := g.eachEvent(ctx, time.Hour, func(agent.Event) (bool, error) { return false, nil })
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("got error %v, want context.Canceled", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func planAndCommands(t *testing.T, e *Experiment) string {
 		if l := r.loadNamed(c.Load); l.Alone() {
 			b.WriteString(" inside")
 		} else {
-			for _, arg := range r.generatorArgs(Place{Cell: c, Subject: name}, l, "SERVER:1") {
+			for _, arg := range slices.Concat(r.options.Generator, r.loadArgs(Place{Cell: c, Subject: name}, workload.Share{Load: l, Cell: c}, "SERVER:1", 0)) {
 				b.WriteString(" " + arg)
 			}
 		}

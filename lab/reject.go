@@ -68,6 +68,10 @@ func rejections(w workload.Session, t *result.Trial, ev workload.Evidence, faili
 	why := w.Rejections(t, ev, judgeSchedule)
 	why.Add(judgeSchedule && t.LatenessUS.P50 > us(l.latenessP50), result.GeneratorLate+": median %.0f us, limit %.0f us", t.LatenessUS.P50, us(l.latenessP50))
 	why.Add(judgeSchedule && t.LatenessUS.P99 > us(l.latenessP99), result.GeneratorLate+": 99th percentile %.0f us, limit %.0f us", t.LatenessUS.P99, us(l.latenessP99))
+	for _, a := range t.Agents {
+		why.Add(judgeSchedule && (a.LatenessUS.P50 > us(l.latenessP50) || a.LatenessUS.P99 > us(l.latenessP99)),
+			result.GeneratorLate+": agent %s: median %.0f us, 99th percentile %.0f us", a.Agent, a.LatenessUS.P50, a.LatenessUS.P99)
+	}
 	why.Add(ev.Errors[workload.GeneratorErrorKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[workload.GeneratorErrorKind])
 	why.Add(t.LoadRunQueue > maxRunQueue && !ev.SharedCores, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
 	why.Add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/lab/agent"
 	"weir/lab/internal/network"
 	"weir/lab/load"
 	"weir/lab/result"
@@ -35,8 +36,9 @@ type Options struct {
 	Quick           bool     // recorded in the plan
 	CountEvents     bool     // after the trials, count system calls and switches
 	Generator       []string // the command line of weir load
-	Command         string   // the command line that repeats the run
-	Weir            string   // the version of the lab
+	Agents          AgentOptions
+	Command         string // the command line that repeats the run
+	Weir            string // the version of the lab
 
 	// further subjects, which must take part; a resumed run does not have them
 	Subjects []*subject.Subject `json:"-"`
@@ -68,7 +70,8 @@ type Runner struct {
 	// the time limit may end the run before total
 	timeLimited bool
 
-	readyTimeout time.Duration // for a subject to become ready; 0: the default
+	agents       *agent.Coordinator // of the load machines; nil: the load is on this machine
+	readyTimeout time.Duration      // for a subject to become ready; 0: the default
 	// set while capacities are searched and shares of them measured, else nil
 	saturation *saturation
 	knees      *knees      // set while knees are searched, else nil
@@ -150,22 +153,31 @@ func (r *Runner) prepare(ctx context.Context) error {
 	}
 	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
+	if err := r.checkAgents(ctx); err != nil {
+		return err
+	}
 	p.AAControl = r.plan.AAControl
 	r.planHeadline()
 	r.reportUnmetLoads()
 	return nil
 }
 
-// openSite selects where the trials run, and opens the workload there.
+// openSite selects where the trials run, and opens the workload and the coordinator of agents
+// there.
 func (r *Runner) openSite(ctx context.Context) (err error) {
 	k := r.experiment.kind()
 	if r.site, err = workload.NewSite(r.options.ServerCPUs, k.Traits().GeneratorCores, r.options.Namespace); err != nil {
 		return err
 	}
 	r.site.Workload, r.site.Dir, r.site.Program = k.name, r.store.dir, r.options.Generator[0]
+	if r.options.Agents.Count > 0 {
+		r.site.Host, r.site.Load.CPUs = r.options.Agents.host(), nil
+	}
 	r.site.Targets, r.site.ReadyTimeout = len(r.options.Targets) > 0, r.readyTimeout
-	r.workload, err = k.Open(ctx, r.site, r.experiment.Loads)
-	return err
+	if r.workload, err = k.Open(ctx, r.site, r.experiment.Loads); err != nil {
+		return err
+	}
+	return r.openAgents(ctx)
 }
 
 // coresFor returns the number of cores that a subject can use; 0 if its CPU is not measured.
@@ -174,6 +186,14 @@ func (r *Runner) coresFor(measured bool) int {
 		return 0
 	}
 	return len(r.site.Server.CPUs)
+}
+
+// coresOf returns the number of cores that a running subject can use; 0 if its CPU is not measured.
+func (r *Runner) coresOf(s *workload.Running) int {
+	if beside := r.besideAgent(s.Subject.Name); beside != nil {
+		return beside.Cores
+	}
+	return r.coresFor(s.Process != nil)
 }
 
 // reportUnmetLoads reports the loads that are left out because no subject of the run meets them.
@@ -210,6 +230,9 @@ func (r *Runner) Close() error {
 	}
 	if r.site != nil {
 		err = errors.Join(err, r.site.Close())
+	}
+	if r.agents != nil {
+		err = errors.Join(err, r.agents.Close())
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/lab/agent"
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/sample"
@@ -47,23 +48,45 @@ func (r *Runner) trial(ctx context.Context, p Place, l workload.Load, during obs
 	if l.Alone() {
 		return t, r.runAlone(ctx, p, l, &t)
 	}
+	if err := r.awaitAgents(ctx); err != nil {
+		return t, err
+	}
 	s, err := r.startSubject(ctx, p, l)
 	if err != nil {
 		return t, err
 	}
 	defer func() { err = stopSubject(s, &t, err) }()
-	g, err := startGenerator(r.generatorArgs(p, l, s.Addr), s.Load)
+	g, err := r.startLoad(ctx, p, l, s)
 	if err != nil {
-		return t, err
+		return t, record(&t, err)
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
 	g.onTick = r.progressTicker(p, s)
-	err = attributeError(ctx, s, &t, r.drive(ctx, g, s, l, &t, during))
+	return t, record(&t, attributeError(ctx, s, &t, r.drive(ctx, g, s, l, &t, during)))
+}
+
+// record records an error that is no error of the run: a failure of the subject, or a disturbance
+// by an agent, which rejects the trial.
+func record(t *result.Trial, err error) error {
 	var failed failure
-	if errors.As(err, &failed) {
-		t.FailedBecause, err = append(t.FailedBecause, string(failed)), nil
+	var disturbance *agent.Disturbance
+	switch {
+	case errors.As(err, &failed):
+		t.FailedBecause = append(t.FailedBecause, string(failed))
+	case errors.As(err, &disturbance):
+		t.RejectedBecause, t.Accepted = append(t.RejectedBecause, disturbance.Text()), false
+	default:
+		return err
 	}
-	return t, err
+	return nil
+}
+
+// startLoad starts the load of place p, on agents if the run has some.
+func (r *Runner) startLoad(ctx context.Context, p Place, l workload.Load, s *workload.Running) (*generator, error) {
+	if r.agents != nil {
+		return r.startOnAgents(ctx, p, l, s)
+	}
+	return startGenerator(append(slices.Clone(r.options.Generator), r.loadArgs(p, workload.Share{Load: l, Cell: p.Cell}, s.Addr, 0)...), s.Load)
 }
 
 // drive runs a trial from its connections to its judgement.
@@ -109,12 +132,13 @@ func (r *Runner) recordAccountingMethods(others []sample.Reading) {
 	}
 }
 
-// generatorArgs returns the command line of the load of place p. All subjects of a block meet the
-// same arrivals.
-func (r *Runner) generatorArgs(p Place, l workload.Load, addr string) []string {
+// loadArgs returns the arguments of weir load for the i-th share of the load of place p. All
+// subjects of a block meet the same arrivals, and all shares have other ones.
+func (r *Runner) loadArgs(p Place, share workload.Share, addr string, i int) []string {
+	seed := r.plan.Seed + uint64(p.Block) + uint64(i)<<32
 	s := r.subjects[p.baseSubject()]
-	to := workload.Target{Addr: addr, Elsewhere: s.Target != "", Seed: r.plan.Seed + uint64(p.Block), TLS: s.OwnTLS, OwnCertificate: !s.ServesTLS()}
-	return append(slices.Clone(r.options.Generator), r.workload.Args(l, p.Cell, to)...)
+	to := workload.Target{Addr: addr, Elsewhere: s.Target != "", Seed: seed, TLS: s.OwnTLS, OwnCertificate: !s.ServesTLS()}
+	return r.workload.Args(share.Load, share.Cell, to)
 }
 
 // measure records the measured window and sets the trial's figures.
@@ -132,7 +156,7 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running,
 	if err = errors.Join(err, after(seen.from)); err != nil {
 		return err
 	}
-	if err := g.sendCommand("stop"); err != nil {
+	if err := g.send("stop"); err != nil {
 		return err
 	}
 	report, text, err := g.report(ctx)
@@ -141,13 +165,16 @@ func (r *Runner) measure(ctx context.Context, g *generator, s *workload.Running,
 	}
 	r.reported = report
 	fillLoad(t, report)
+	if err := g.fillAgents(t, s, &seen); err != nil {
+		return err
+	}
 	if err := r.workload.Fill(t, l, workload.Measured{Subject: s, Report: text, Before: before, After: collected}); err != nil {
 		return fmt.Errorf("lab: the load generator's report: %w", err)
 	}
 	r.recordAccountingMethods(seen.accounting)
 	seen.fill(t, time.Duration(r.experiment.Window))
 	s.Errors = report.Errors
-	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.SharedCores, report.Errors, r.coresFor(s.Process != nil)
+	seen.evidence.SharedCores, seen.evidence.Errors, seen.evidence.Cores = s.SharedCores, report.Errors, r.coresOf(s)
 	judgeTrial(r.workload, t, seen.evidence)
 	t.Limit = limitOf(t, seen.evidence)
 	return nil
@@ -161,7 +188,7 @@ func (r *Runner) window(ctx context.Context, g *generator, s *workload.Running, 
 	if err := w.takeCensus(); err != nil {
 		return o, err
 	}
-	if err := g.sendCommand("measure " + d.String()); err != nil {
+	if err := g.send("measure " + d.String()); err != nil {
 		return o, err
 	}
 	begin, err := g.awaitEvent(ctx, "measuring", measureStartTimeout)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"weir/lab/agent"
 	"weir/lab/result"
 	"weir/lab/sample"
 	"weir/lab/stat"
@@ -120,7 +121,7 @@ func warmFor(ctx context.Context, g *generator, s *workload.Running, d time.Dura
 	var sent int64
 	until := time.Now().Add(d)
 	for time.Now().Before(until) && err == nil {
-		var ev generatorEvent
+		var ev agent.Event
 		if ev, err = g.awaitEvent(ctx, "progress", eventTimeout); err == nil {
 			sent = ev.Sent
 		}
@@ -140,7 +141,7 @@ func (r *Runner) warmUntilSteady(ctx context.Context, g *generator, s *workload.
 		return err
 	}
 	w := newWarming(int64(s.Subject.WarmMessages), l, t.Connections, time.Duration(r.experiment.WarmLimit), sample.Monotonic(), first)
-	err = g.eachEvent(ctx, eventTimeout, func(ev generatorEvent) (bool, error) {
+	err = g.eachEvent(ctx, eventTimeout, func(ev agent.Event) (bool, error) {
 		if ev.Event != "progress" {
 			return false, nil
 		}

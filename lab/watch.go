@@ -88,7 +88,7 @@ func (w *watch) read() (r reading, err error) {
 	var errs [4]error
 	r.machine, errs[0] = sample.ReadMachine()
 	r.subject, errs[1] = w.subject.CPU()
-	r.generator, errs[2] = w.generator.group.CPU()
+	r.generator, errs[2] = w.generator.CPU()
 	r.aside, errs[3] = w.subject.AsideCPU()
 	r.lab = ownCPU()
 	return r, errors.Join(errs[:]...)
@@ -96,7 +96,7 @@ func (w *watch) read() (r reading, err error) {
 
 // observation is what a watch recorded between two moments.
 type observation struct {
-	from              time.Duration  // CLOCK_MONOTONIC
+	from, to          time.Duration  // CLOCK_MONOTONIC
 	points            []sample.Point // the window's ends, interpolated, and the samples between
 	accounting        []sample.Reading
 	before            reading
@@ -112,7 +112,7 @@ type observation struct {
 // finish closes the window between two CLOCK_MONOTONIC times. The census comes last, because it is
 // expensive with many processes.
 func (w *watch) finish(from, to time.Duration) (o observation, err error) {
-	o.from, o.before, o.ownsPacketThreads = from, w.before, w.subject.OwnsPacketThreads
+	o.from, o.to, o.before, o.ownsPacketThreads = from, to, w.before, w.subject.OwnsPacketThreads
 	if o.after, err = w.read(); err != nil {
 		return o, err
 	}
@@ -144,7 +144,7 @@ func switches(before, after sample.Census, share float64) result.Switches {
 // trialProcesses returns a function that reports whether a process belongs to the trial.
 func (w *watch) trialProcesses() func(pid int) bool {
 	mine := []int{os.Getpid()}
-	groups := []*sample.Group{w.subject.Group, w.generator.group, w.subject.Aside}
+	groups := append([]*sample.Group{w.subject.Group, w.subject.Aside}, w.generator.groups...)
 	for _, g := range groups {
 		if g != nil {
 			pids, _ := g.PIDs()

@@ -157,6 +157,12 @@ var statusMeanings = map[string][]status{
 		{exitFailed, "a subject used more CPU in DIR_B, or the runs cannot be compared"},
 		{exitNothing, "none did, and for some it is undecided"},
 	},
+	"lab agent": {
+		{exitDone, "the coordinator has closed"},
+		{exitFailed, "it could not connect, was refused, or lost the connection"},
+		{exitUsage, "the command line is wrong"},
+		{exitInterrupted, "interrupted: its load has ended"},
+	},
 	"lab measure":    {{exitFailed, "the command could not be run, or ended with an error of its own"}},
 	"load stream":    loadStatuses,
 	"load http":      {loadStatuses[0], {exitFailed, "it could not be sent, or requests failed (with --ramp and --knee they may)"}},

@@ -103,7 +103,7 @@ func (v *liveView) warn(text string) {
 
 // stays reports whether p is news rather than a state of the run.
 func stays(p lab.Progress) bool {
-	return p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:" || p.Phase == "headline:"
+	return p.Phase == "leaving out" || p.Phase == "planned:" || p.Phase == "warm-ups:" || p.Phase == "headline:" || p.Phase == "agents:"
 }
 
 func lineOf(p lab.Progress, m liveModel, now time.Time) string {

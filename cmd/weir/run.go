@@ -60,6 +60,7 @@ type runCmd struct {
 	NoReasons  bool     `help:"Leave out the trials that count system calls, and the cost of a context switch."`
 
 	describedFlags `embed:""`
+	agentFlags     `embed:""`
 
 	OldNamespace bool `name:"namespace" hidden:"" old:"--veth"`
 }
@@ -81,6 +82,7 @@ Examples:
   weir lab run --ws /chat --message hello --subject "mine=./server --port {port}"
   weir lab run im --quick --profile go-goroutine,go-loop
   weir lab run pipes --quick
+  weir lab run im --agents 2 --agents-listen 192.0.2.1:4222 --patterns poisson --connections 64
   weir lab run stack --quick
   weir lab run --resume runs/first`
 }
@@ -287,7 +289,7 @@ func (c *runCmd) runner(ctx context.Context, progress func(lab.Progress)) (*lab.
 	o := lab.Options{
 		Out: c.Out, Root: projectRoot(), Required: c.Subjects, Targets: c.Target, Seed: c.Seed,
 		ServerCPUs: c.ServerCPUs, Namespace: c.Veth, Quick: c.Quick, CountEvents: !c.NoReasons,
-		Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
+		Agents: c.options(), Generator: generator, Command: repeatCommand(os.Args, c.Seed), Weir: buildVersion(),
 	}
 	if o.Dir, err = os.Getwd(); err != nil {
 		return nil, err

@@ -85,11 +85,11 @@ func waitFor(t *testing.T, c *Coordinator, n int) []Agent {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), eventTimeout)
 	defer cancel()
-	all, err := c.Wait(ctx, n)
+	s, err := c.Wait(ctx, n, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return s.Agents
 }
 
 // sink counts the bytes that it receives on all connections.
@@ -130,18 +130,18 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 // messageSize is that of the messages of tests, in bytes.
 const messageSize = 100
 
-// streams returns n parts of a load on the server.
-func (s *sink) streams(n int) (parts [][]string) {
+// streams returns a load on the server with n shares.
+func (s *sink) streams(n int) (l Load) {
 	for i := range n {
-		parts = append(parts, []string{"stream", "-c", fmt.Sprint(i + 1), "--rate-per-connection", "50", "--size", fmt.Sprint(messageSize), s.addr})
+		l.Shares = append(l.Shares, Share{Args: []string{"stream", "-c", fmt.Sprint(i + 1), "--rate-per-connection", "50", "--size", fmt.Sprint(messageSize), s.addr}})
 	}
-	return parts
+	return l
 }
 
 // start starts a session that ends with the test.
-func start(t *testing.T, c *Coordinator, parts [][]string) *Session {
+func start(t *testing.T, c *Coordinator, l Load) *Session {
 	t.Helper()
-	s, err := c.Start(t.Context(), parts)
+	s, err := c.Start(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func wantFailure(t *testing.T, s *Session, texts ...string) {
 func TestAgentsTogetherSendWhatTheServerCounts(t *testing.T) {
 	c, server := listen(t, ListenConfig{}), newSink(t)
 	ahead := 3 * time.Hour // a clock that is not the coordinator's
-	ends := []<-chan error{serveAgent(t, c, "a"), serveAgent(t, c, "b", func(s *ServeConfig) { s.shift = func() time.Duration { return ahead } })}
+	ends := []<-chan error{serveAgent(t, c, "a"), serveAgent(t, c, "b", func(s *ServeConfig) { s.ClockShift = func() time.Duration { return ahead } })}
 	command, output := startAgent(t, c, "c")
 	if all := waitFor(t, c, 3); all[0].Name != "a" || all[2].Name != "c" || all[1].Cores < 1 || all[2].Version != weirVersion {
 		t.Fatalf("got the agents %+v, want a, b and c with cores and the version %s", all, weirVersion)
@@ -262,8 +262,8 @@ func TestAKilledAgentFailsTheSession(t *testing.T) {
 	mustSend(t, s, "measure 1m")
 	mustAwait(t, s, "measuring")
 	killed.Process.Kill()
-	wantFailure(t, s, `"b" fell out`)
-	if err := s.Send("stop"); err == nil || !strings.Contains(err.Error(), `"b" fell out`) {
+	wantFailure(t, s, `agent lost: "b"`)
+	if err := s.Send("stop"); err == nil || !strings.Contains(err.Error(), `agent lost: "b"`) {
 		t.Errorf("a command to a failed session: got error %v, want the reason of the failure", err)
 	}
 	if err := s.Close(); err != nil {
@@ -287,7 +287,7 @@ func TestAClockThatMovesFailsTheSession(t *testing.T) {
 	c, server := listen(t, ListenConfig{}), newSink(t)
 	var shift atomic.Int64
 	serveAgent(t, c, "a")
-	serveAgent(t, c, "b", func(s *ServeConfig) { s.shift = func() time.Duration { return time.Duration(shift.Load()) } })
+	serveAgent(t, c, "b", func(s *ServeConfig) { s.ClockShift = func() time.Duration { return time.Duration(shift.Load()) } })
 	waitFor(t, c, 2)
 	s := start(t, c, server.streams(2))
 	mustAwait(t, s, "sending")
@@ -295,7 +295,7 @@ func TestAClockThatMovesFailsTheSession(t *testing.T) {
 	mustAwait(t, s, "measuring")
 	shift.Store(int64(20 * time.Second))
 	mustSend(t, s, "stop")
-	wantFailure(t, s, `"b": its clock moved by`, "between the start and the end")
+	wantFailure(t, s, `agent clock: "b" has a clock that moved: by`, "between the start and the end")
 }
 
 // TestALateAgentFailsTheSession: its clock is set between the measurement of the clock and the
@@ -304,13 +304,13 @@ func TestALateAgentFailsTheSession(t *testing.T) {
 	c, server := listen(t, ListenConfig{}), newSink(t)
 	var shift atomic.Int64
 	serveAgent(t, c, "a")
-	serveAgent(t, c, "b", func(s *ServeConfig) { s.shift = func() time.Duration { return time.Duration(shift.Load()) } })
+	serveAgent(t, c, "b", func(s *ServeConfig) { s.ClockShift = func() time.Duration { return time.Duration(shift.Load()) } })
 	waitFor(t, c, 2)
 	s := start(t, c, server.streams(2))
 	mustAwait(t, s, "sending")
 	mustSend(t, s, "measure 100ms")
 	shift.Store(int64(20 * time.Second))
-	wantFailure(t, s, `"b" was late: its window started`)
+	wantFailure(t, s, `agent late: "b" started its window`)
 }
 
 func TestAgentsOfAnotherVersionAreRefused(t *testing.T) {
@@ -320,11 +320,15 @@ func TestAgentsOfAnotherVersionAreRefused(t *testing.T) {
 	if err := <-end; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the agent: got error %v, want %q", err, want)
 	}
-	if _, err := c.Wait(t.Context(), 1); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("the coordinator: got error %v, want %q", err, want)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	var seen State
+	_, err := c.Wait(ctx, 1, nil, func(s State) { seen = s })
+	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "0 of 1 agents") || seen.Refused == nil {
+		t.Errorf("the coordinator: got error %v and the state %+v, want %q", err, seen, want)
 	}
-	if _, err := c.Start(t.Context(), newSink(t).streams(1)); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("a session: got error %v, want %q", err, want)
+	if _, err := c.Start(t.Context(), newSink(t).streams(1)); err == nil || !strings.Contains(err.Error(), "0 of 1 agents") {
+		t.Errorf("a session: got error %v, want that an agent is missing", err)
 	}
 }
 
@@ -369,7 +373,7 @@ func TestAPartitionedAgentFallsOut(t *testing.T) {
 	mustSend(t, s, "measure 1m")
 	mustAwait(t, s, "measuring")
 	between.cut.Store(true)
-	wantFailure(t, s, `"b" fell out: it does not answer`)
+	wantFailure(t, s, `agent lost: "b" does not answer`)
 	if err := <-cut; err == nil || !strings.Contains(err.Error(), "connection to the coordinator was lost") {
 		t.Errorf("the agent: got error %v, want that its connection was lost", err)
 	}
@@ -386,7 +390,7 @@ func TestAnAgentCannotCommandAnother(t *testing.T) {
 	serveAgent(t, c, "a")
 	waitFor(t, c, 1)
 	closed := make(chan struct{})
-	conn, err := connect(&ServeConfig{URL: c.URL(), Fingerprint: c.Fingerprint(), Token: c.Token(), Name: "stranger"}, func() { close(closed) })
+	conn, err := connect(t.Context(), &ServeConfig{URL: c.URL(), Fingerprint: c.Fingerprint(), Token: c.Token(), Name: "stranger"}, func() { close(closed) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,21 +415,22 @@ func TestAFailedLoadFailsTheSessionWithItsReason(t *testing.T) {
 	serveAgent(t, c, "a")
 	serveAgent(t, c, "b")
 	waitFor(t, c, 2)
-	parts := server.streams(2)
-	parts[1] = []string{"stream", "--size", "-1", server.addr}
-	s := start(t, c, parts)
+	l := server.streams(2)
+	l.Shares[1].Args = []string{"stream", "--size", "-1", server.addr}
+	s := start(t, c, l)
 	wantFailure(t, s, `the load of "b" ended early: `, "size")
-	if _, err := c.Start(t.Context(), parts); err == nil || !strings.Contains(err.Error(), "another session is open") {
+	if _, err := c.Start(t.Context(), l); err == nil || !strings.Contains(err.Error(), "another session is open") {
 		t.Errorf("a second session: got error %v, want that another is open", err)
 	}
 	s.Close()
-	for want, parts := range map[string][][]string{
-		"3 parts, and there are 2 agents": server.streams(3),
-		"0 parts":                         nil,
-		"part 0 of the load":              {{"serve", "."}},
+	for want, l := range map[string]Load{
+		"2 of 3 agents are connected":          server.streams(3),
+		"the load has no share":                {},
+		"share 0 of the load":                  {Shares: []Share{{Args: []string{"serve", "."}}}},
+		"no agent is beside the server theirs": {Shares: server.streams(1).Shares, Beside: []string{"theirs"}},
 	} {
-		if _, err := c.Start(t.Context(), parts); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got error %v, want %q", parts, err, want)
+		if _, err := c.Start(t.Context(), l); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got error %v, want %q", l, err, want)
 		}
 	}
 }
@@ -473,5 +478,21 @@ func TestAddressesThatAgentsCannotReachAreRejected(t *testing.T) {
 			t.Errorf("%q: got no error, want one", address)
 			c.Close()
 		}
+	}
+}
+
+// TestAnAgentThatWasKilledCanBeStartedAgainAtOnce: its name is free as soon as its connection has
+// ended, before a probe finds that.
+func TestAnAgentThatWasKilledCanBeStartedAgainAtOnce(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	for range 5 {
+		cmd, output := startAgent(t, c, "a")
+		for deadline := time.Now().Add(eventTimeout); waitFor(t, c, 1)[0].PID != cmd.Process.Pid; {
+			if time.Now().After(deadline) {
+				t.Fatalf("the agent that was started again did not take its place: %s", output)
+			}
+		}
+		cmd.Process.Kill()
+		cmd.Wait() //nolint:errcheck // it was killed
 	}
 }

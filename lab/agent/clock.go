@@ -67,7 +67,7 @@ func measureClock(probe func() (exchange, error)) (Clock, error) {
 func checkMoved(before, after Clock) error {
 	allowed := before.Bound + after.Bound + time.Duration(float64(after.AtNS-before.AtNS)*maxDriftPPM/1e6)
 	if moved := after.Offset - before.Offset; moved.Abs() > allowed {
-		return fmt.Errorf("its clock moved by %v between the start and the end of the window, the limit is %v", moved, allowed)
+		return fmt.Errorf("by %v between the start and the end of the window, the limit is %v", moved, allowed)
 	}
 	return nil
 }

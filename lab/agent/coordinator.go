@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,36 @@ type Agent struct {
 	Name    string
 	Version string
 	Cores   int
+	PID     int
+	// it runs on the coordinator's machine, and shares its process IDs
+	SameMachine bool
+	// the subject whose server the agent is beside; empty: it offers loads
+	Beside string
+
+	connection string // its name
+}
+
+// State is which agents a coordinator has.
+type State struct {
+	Agents []Agent // that offer loads, in the order of their names
+	Beside []Agent // that are beside servers
+	// why the last agent that came was refused; nil: it was not
+	Refused error
+}
+
+// missing returns what a run with n agents, and one beside each of the subjects, still lacks; empty
+// if it can start.
+func (s *State) missing(n int, beside []string) string {
+	var lacks []string
+	if len(s.Agents) < n {
+		lacks = append(lacks, fmt.Sprintf("%d of %d agents are connected", len(s.Agents), n))
+	}
+	for _, subject := range beside {
+		if !slices.ContainsFunc(s.Beside, func(a Agent) bool { return a.Beside == subject }) {
+			lacks = append(lacks, fmt.Sprintf("no agent is beside the server %s", subject))
+		}
+	}
+	return strings.Join(lacks, ", and ")
 }
 
 // Coordinator accepts agents, and starts sessions on them. Its methods may be called from any
@@ -62,7 +93,7 @@ type Coordinator struct {
 
 	mu      sync.Mutex
 	agents  map[string]*Agent
-	refused error         // why an agent was refused first
+	refused error         // why the last agent that came was refused; nil: it was not
 	changed chan struct{} // closed and replaced when agents or refused change
 	session *Session      // the only session that is not closed; nil: none
 	last    int64         // number of the last session
@@ -168,73 +199,125 @@ func forEach[T any](items []T, f func(T) error) error {
 	return errors.Join(errs...)
 }
 
-// list returns the agents in the order of their names.
-func (c *Coordinator) list() []Agent {
+// State returns which agents there are.
+func (c *Coordinator) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []Agent
-	for _, name := range slices.Sorted(maps.Keys(c.agents)) {
-		all = append(all, *c.agents[name])
-	}
-	return all
+	return c.stateLocked()
 }
 
-// Wait returns all agents, in the order of their names, as soon as there are n. It fails at once if
-// an agent has been refused: a load from fewer machines than intended would look like a result.
-func (c *Coordinator) Wait(ctx context.Context, n int) ([]Agent, error) {
-	for {
-		c.mu.Lock()
-		changed, refused := c.changed, c.refused
-		c.mu.Unlock()
-		all := c.list()
-		switch {
-		case refused != nil:
-			return nil, refused
-		case len(all) >= n:
-			return all, nil
-		}
-		select {
-		case <-changed:
-		case <-c.ctx.Done():
-			return nil, errors.New("agent: the coordinator is closed")
-		case <-ctx.Done():
-			return nil, fmt.Errorf("agent: %d of %d agents have connected: start weir lab agent on the others: %w", len(all), n, ctx.Err())
+func (c *Coordinator) stateLocked() (s State) {
+	for _, name := range slices.Sorted(maps.Keys(c.agents)) {
+		if a := *c.agents[name]; a.Beside == "" {
+			s.Agents = append(s.Agents, a)
+		} else {
+			s.Beside = append(s.Beside, a)
 		}
 	}
+	s.Refused = c.refused
+	return s
+}
+
+// list returns all agents.
+func (c *Coordinator) list() []Agent {
+	s := c.State()
+	return append(s.Agents, s.Beside...)
+}
+
+// Wait returns as soon as there are n agents that offer loads, and one beside each of the subjects.
+// It calls changed, which may be nil, at first and when an agent comes, is lost or is refused. The
+// error at the end of ctx says what is missing.
+func (c *Coordinator) Wait(ctx context.Context, n int, beside []string, changed func(State)) (State, error) {
+	for {
+		c.mu.Lock()
+		wake, s := c.changed, c.stateLocked()
+		c.mu.Unlock()
+		lacks := s.missing(n, beside)
+		if lacks == "" {
+			return s, nil
+		}
+		if changed != nil {
+			changed(s)
+		}
+		select {
+		case <-wake:
+		case <-c.ctx.Done():
+			return s, errors.New("agent: the coordinator is closed")
+		case <-ctx.Done():
+			return s, c.incomplete(lacks, s.Refused, context.Cause(ctx))
+		}
+	}
+}
+
+// incomplete is the error of a wait that has ended.
+func (c *Coordinator) incomplete(lacks string, refused, why error) error {
+	if refused != nil {
+		lacks += ": the last that came was refused: " + refused.Error()
+	}
+	return fmt.Errorf("agent: %s: start weir lab agent on the other machines: %w", lacks, why)
 }
 
 // announced answers the announcement of an agent.
 func (c *Coordinator) announced(m *nats.Msg) {
 	h, err := parse[hello](m.Data)
 	if err == nil {
+		c.dropDead(h.Name)
 		err = c.accept(h)
 	}
-	m.Respond(encode(reply{Error: textOf(err)})) //nolint:errcheck // an agent without an answer gives up
+	m.Respond(encode(reply{Error: textOf(err)})) //nolint:errcheck // the agent gives up
+}
+
+// dropDead removes the agent of this name if its connection has ended, so that one that was started
+// again can take its place at once.
+func (c *Coordinator) dropDead(name string) {
+	c.mu.Lock()
+	a := c.agents[name]
+	c.mu.Unlock()
+	if a == nil {
+		return
+	}
+	// It is not probed: the newcomer has the same subjects, and would answer.
+	list, err := c.server.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
+	if err == nil && !slices.ContainsFunc(list.Conns, func(i *server.ConnInfo) bool { return i.Name == a.connection }) {
+		c.lose(a, errors.New("closed its connection"))
+	}
 }
 
 // accept records an agent, and starts to probe it.
 func (c *Coordinator) accept(h hello) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.ctx.Err() != nil:
-		return errors.New("the coordinator is closing")
-	case len(c.agents) >= maxAgents:
-		return fmt.Errorf("there are %d agents already", maxAgents)
-	case c.agents[h.Name] != nil:
-		return fmt.Errorf("there is an agent %q already: give this one another --name", h.Name)
-	case h.Version != c.config.Version:
-		err := fmt.Errorf("agent %q runs weir %s, and the coordinator %s: install the same version on both", h.Name, h.Version, c.config.Version)
-		if c.refused == nil {
-			c.refused = fmt.Errorf("agent: %w", err)
-		}
+	if err := c.refusalLocked(h); err != nil {
+		c.refused = err
 		c.changeLocked()
 		return err
 	}
-	a := &Agent{Name: h.Name, Version: h.Version, Cores: h.Cores}
+	here := machineID()
+	a := &Agent{Name: h.Name, Version: h.Version, Cores: h.Cores, PID: h.PID, SameMachine: here != "" && h.Machine == here, Beside: h.Beside, connection: h.Connection}
 	c.agents[h.Name] = a
+	c.refused = nil
 	c.changeLocked()
 	c.probes.Go(func() { c.watch(a) })
+	return nil
+}
+
+// refusalLocked returns why an agent cannot take part.
+func (c *Coordinator) refusalLocked(h hello) error {
+	switch {
+	case c.ctx.Err() != nil:
+		return errors.New("the coordinator is closing")
+	case len(c.agents) >= MaxAgents:
+		return fmt.Errorf("there are %d agents already", MaxAgents)
+	case c.agents[h.Name] != nil:
+		return fmt.Errorf("there is an agent %q already: give this one another --name", h.Name)
+	case h.Version != c.config.Version:
+		return fmt.Errorf("agent %q runs weir %s, and the coordinator %s: install the same version on both", h.Name, h.Version, c.config.Version)
+	}
+	for _, a := range c.agents {
+		if h.Beside != "" && a.Beside == h.Beside {
+			return fmt.Errorf("agent %q is beside the server %s already", a.Name, h.Beside)
+		}
+	}
 	return nil
 }
 
@@ -260,15 +343,29 @@ func (c *Coordinator) watch(a *Agent) {
 	}
 }
 
-// lose removes an agent that has fallen out, and fails the session that it takes part in.
+// lose removes an agent that has fallen out, closes its connection, so that it ends if it still
+// runs, and fails the session that it takes part in.
 func (c *Coordinator) lose(a *Agent, why error) {
 	c.mu.Lock()
-	delete(c.agents, a.Name)
-	c.changeLocked()
+	if c.agents[a.Name] == a { // not one that came later with its name
+		delete(c.agents, a.Name)
+		c.changeLocked()
+	}
 	s := c.session
 	c.mu.Unlock()
 	if s != nil && s.uses(a.Name) {
-		s.fail(fmt.Errorf("agent: %q fell out: %w", a.Name, why))
+		s.fail(disturbed(LostAgent, a.Name, "%v", why))
+	}
+	kick(c.server, a.connection)
+}
+
+// loseNamed is lose of the agent that has this name now, if there is one.
+func (c *Coordinator) loseNamed(name string, why error) {
+	c.mu.Lock()
+	a := c.agents[name]
+	c.mu.Unlock()
+	if a != nil {
+		c.lose(a, why)
 	}
 }
 
@@ -278,26 +375,33 @@ func (c *Coordinator) connectionFailed(_ *nats.Conn, _ *nats.Subscription, err e
 	s := c.session
 	c.mu.Unlock()
 	if s != nil {
-		s.fail(fmt.Errorf("agent: the coordinator lost a message of an agent: %w", err))
+		s.fail(disturbed(LostMessage, "", "the coordinator dropped a message: %v", err))
 	}
 }
 
 // request sends a request to an agent and returns its error.
 func (c *Coordinator) request(ctx context.Context, name string, r request) error {
+	_, err := c.ask(ctx, name, r)
+	return err
+}
+
+// ask sends a request to an agent and returns its answer. That an agent does not answer is a
+// disturbance.
+func (c *Coordinator) ask(ctx context.Context, name string, r request) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	m, err := c.conn.RequestWithContext(ctx, requestSubject(name), encode(r))
 	if err != nil {
-		return fmt.Errorf("agent: %q does not answer the request %s: %w", name, r.Do, err)
+		return reply{}, disturbed(LostAgent, name, "does not answer the request %s: %v", r.Do, err)
 	}
 	answer, err := parse[reply](m.Data)
-	if err == nil && answer.Error != "" {
-		err = errors.New(answer.Error)
-	}
 	if err != nil {
-		return fmt.Errorf("agent: %q: %w", name, err)
+		return answer, disturbed(WrongReport, name, "sent an invalid reply: %v", err)
 	}
-	return nil
+	if answer.Error != "" {
+		return answer, fmt.Errorf("agent: %q: %s", name, answer.Error)
+	}
+	return answer, nil
 }
 
 // probe exchanges times with an agent.
@@ -308,7 +412,7 @@ func (c *Coordinator) probe(ctx context.Context, name string) (exchange, error) 
 	m, err := c.conn.RequestWithContext(ctx, clockSubject(name), nil)
 	returned := now()
 	if err != nil {
-		return exchange{}, fmt.Errorf("it does not answer: %w", err)
+		return exchange{}, fmt.Errorf("does not answer: %w", err)
 	}
 	times, err := parse[clockReply](m.Data)
 	return exchange{sent: sent, received: times.ReceivedNS, replied: times.SentNS, returned: returned}, err

@@ -2,8 +2,12 @@
 //
 // A Coordinator listens: it embeds a NATS server, with TLS and a token. On every load machine an
 // agent (Serve) connects, announces its name, cores and version, and waits. A Session gives each
-// agent one part of a load, as arguments of weir load, and is steered like one generator process:
-// commands in, events out, one merged report at the end.
+// agent a share of a load, as arguments of weir load with the files that these name. It is steered
+// like one generator process: commands in, events out, one merged report at the end. An agent
+// beside a server offers no load: it measures the server's processes in the same windows.
+//
+// A Disturbance is the error of a session that an agent spoiled. The measurement can be repeated,
+// once there are enough agents again.
 //
 // # Time
 //
@@ -16,13 +20,13 @@
 // # Trust
 //
 // An agent trusts only the coordinator whose certificate has the given fingerprint. It runs no
-// program but weir load, and no flag that names a file. With the token a stranger can pose as an
-// agent. The server's permissions do not let it command one.
+// program but weir load, and no flag that names a file which did not come with the load. With the
+// token a stranger can pose as an agent. The server's permissions do not let it command one, and
+// every message has limits.
 //
 // # Limitations
 //
-// Two builds without a version are taken for the same version. The merged report has what all loads
-// share (load.Report); what only one kind of load reports is in the parts. The rate by which two
-// clocks differ is limited, not measured. There is no reconnection: an agent that loses its
-// connection has fallen out.
+// Two builds without a version are taken for the same version. The rate by which two clocks differ
+// is limited, not measured. There is no reconnection: an agent that loses its connection has fallen
+// out. Arrivals of different agents do not depend on one another: only the window is common.
 package agent

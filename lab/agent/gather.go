@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"weir/lab/load"
@@ -27,11 +26,13 @@ func (p *part) take(m eventMessage) error {
 	name := m.Event.Event
 	switch place := slices.Index(eventOrder, name); {
 	case m.Seq != p.seq+1:
-		return fmt.Errorf("agent: an event of %q was lost: got number %d, want %d", p.agent.Name, m.Seq, p.seq+1)
+		return disturbed(LostMessage, p.agent.Name, "sent an event that was lost: got number %d, want %d", m.Seq, p.seq+1)
+	case name == eventExit && m.Killed:
+		return disturbed(KilledLoad, p.agent.Name, "ran it when it ended: %s", m.Error)
 	case name == eventExit && p.report == nil:
-		return fmt.Errorf("agent: the load of %q ended early: %s", p.agent.Name, m.Error)
+		return &LoadError{Agent: p.agent.Name, Text: m.Error}
 	case name != "progress" && p.at[name] != 0, slices.ContainsFunc(eventOrder[place+1:], func(later string) bool { return p.at[later] != 0 }):
-		return fmt.Errorf("agent: %q sent the event %s out of order", p.agent.Name, name)
+		return disturbed(WrongReport, p.agent.Name, "sent the event %s out of order", name)
 	}
 	p.seq = m.Seq
 	p.at[name] = max(1, m.Event.AtNS-int64(p.clock.Offset))
@@ -70,17 +71,38 @@ func joined(parts []*part, name string) (e Event, all bool) {
 }
 
 // merged returns the report of all parts, with times of the coordinator's clock.
-func merged(parts []*part) (json.RawMessage, error) {
-	reports := make([]load.Report, len(parts))
+func (s *Session) merged(parts []*part) (json.RawMessage, error) {
+	reports := make([]json.RawMessage, len(parts))
 	for i, p := range parts {
-		if err := json.Unmarshal(p.report, &reports[i]); err != nil {
-			return nil, fmt.Errorf("agent: the report of %q is invalid: %w", p.agent.Name, err)
+		text, err := withStart(p.report, p.at["measuring"])
+		if err == nil {
+			_, err = s.mergeWith([]json.RawMessage{text}) // finds which report is invalid
 		}
-		reports[i].StartedNS = p.at["measuring"]
+		if err != nil {
+			return nil, disturbed(WrongReport, p.agent.Name, "sent an invalid report: %v", err)
+		}
+		reports[i] = text
 	}
-	all, err := load.Merge(reports...)
+	all, err := s.mergeWith(reports)
 	if err != nil {
+		return nil, disturbed(WrongReport, "", "the reports cannot be merged: %v", err)
+	}
+	return all, nil
+}
+
+func (s *Session) mergeWith(reports []json.RawMessage) (json.RawMessage, error) {
+	if s.merge != nil {
+		return s.merge(reports)
+	}
+	return load.MergeJSON(load.Merge, reports)
+}
+
+// withStart returns a report whose window started at a time of the coordinator's clock.
+func withStart(report json.RawMessage, at int64) (json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(report, &fields); err != nil {
 		return nil, err
 	}
-	return json.Marshal(all)
+	fields["started_ns"] = encode(at)
+	return json.Marshal(fields)
 }

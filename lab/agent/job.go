@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"weir/internal/tail"
@@ -25,16 +27,37 @@ type job struct {
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
 	stderr   *tail.Buffer
+	dir      string // of the files of the load; empty: it has none
 	publish  func(eventMessage)
 	done     chan struct{} // closed when the process has ended and its last event is published
 	measured bool          // the command to measure was given
 	stopped  bool          // the command to stop was given
+	killed   atomic.Bool   // by the agent itself
 }
 
 // startJob starts the load of a request. The command line is that of weir load.
 func startJob(command []string, r request, publish func(eventMessage)) (*job, error) {
-	argv := slices.Concat(command, steered(r.Args))
-	j := &job{session: r.Session, cmd: exec.Command(argv[0], argv[1:]...), stderr: tail.New(maxText / 2), publish: publish, done: make(chan struct{})}
+	dir, args := "", r.Args
+	if len(r.Files) > 0 {
+		var err error
+		if dir, err = os.MkdirTemp("", "weir-agent-"); err == nil {
+			args, err = (&Share{r.Args, r.Files}).write(dir)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot write the files of the load: %w", err), os.RemoveAll(dir))
+		}
+	}
+	j, err := runJob(slices.Concat(command, steered(args)), r.Session, dir, publish)
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("cannot start the load generator: %w", err)
+	}
+	return j, nil
+}
+
+// runJob starts a command, whose files are in dir.
+func runJob(argv []string, session int64, dir string, publish func(eventMessage)) (*job, error) {
+	j := &job{session: session, cmd: exec.Command(argv[0], argv[1:]...), stderr: tail.New(maxText / 2), dir: dir, publish: publish, done: make(chan struct{})}
 	j.cmd.Stderr = j.stderr
 	j.cmd.SysProcAttr = dieWithAgent()
 	j.cmd.WaitDelay = killTimeout / 2
@@ -46,7 +69,7 @@ func startJob(command []string, r request, publish func(eventMessage)) (*job, er
 		err = j.cmd.Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot start the load generator: %w", err)
+		return nil, err
 	}
 	go j.read(stdout)
 	return j, nil
@@ -56,9 +79,10 @@ func startJob(command []string, r request, publish func(eventMessage)) (*job, er
 func (j *job) read(stdout io.Reader) {
 	defer close(j.done)
 	seq := int64(0)
-	publish := func(e Event, why string) {
+	publish := func(m eventMessage) {
 		seq++
-		j.publish(eventMessage{Session: j.session, Seq: seq, Event: e, Error: why})
+		m.Session, m.Seq = j.session, seq
+		j.publish(m)
 	}
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(make([]byte, 64<<10), maxMessage/2)
@@ -66,14 +90,16 @@ func (j *job) read(stdout io.Reader) {
 	for invalid == nil && lines.Scan() {
 		var e Event
 		if invalid = errors.Join(json.Unmarshal(lines.Bytes(), &e), e.check()); invalid == nil {
-			publish(e, "")
+			publish(eventMessage{Event: e})
 		}
 	}
 	if invalid = cmp.Or(invalid, lines.Err()); invalid != nil {
 		j.cmd.Process.Kill() //nolint:errcheck // it has ended otherwise
 	}
 	err := j.cmd.Wait()
-	publish(Event{Event: eventExit}, j.reason(invalid, err))
+	os.RemoveAll(j.dir) //nolint:errcheck // temporary files
+	killed := !j.killed.Load() && invalid == nil && j.cmd.ProcessState != nil && j.cmd.ProcessState.ExitCode() < 0
+	publish(eventMessage{Event: Event{Event: eventExit}, Error: j.reason(invalid, err), Killed: killed})
 }
 
 // reason returns why the generator ended; empty after a successful run.
@@ -108,6 +134,7 @@ func (j *job) stop() error {
 
 // kill ends the process in any state.
 func (j *job) kill() error {
+	j.killed.Store(true)
 	j.cmd.Process.Kill() //nolint:errcheck // it has ended otherwise
 	select {
 	case <-j.done:

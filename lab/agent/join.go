@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"sync"
 	"time"
 
 	"weir/lab/load"
@@ -67,11 +67,11 @@ func (s *Session) take(a arrival) (e Event, complete bool, err error) {
 // checkStartLocked returns an error if the window of p did not start at the agreed time.
 func (s *Session) checkStartLocked(p *part) error {
 	if s.agreed == 0 {
-		return fmt.Errorf("agent: %q started its window without a command", p.agent.Name)
+		return disturbed(WrongReport, p.agent.Name, "started its window without a command")
 	}
 	late := s.lateness(p)
 	if limit := s.coordinator.config.StartTolerance + p.clock.Bound; late.Abs() > limit {
-		return fmt.Errorf("agent: %q was late: its window started %v after the agreed time, the limit is %v", p.agent.Name, late, limit)
+		return disturbed(LateAgent, p.agent.Name, "started its window %v after the agreed time, the limit is %v", late, limit)
 	}
 	return nil
 }
@@ -79,15 +79,19 @@ func (s *Session) checkStartLocked(p *part) error {
 // lateness returns by how much p's window started after the agreed time.
 func (s *Session) lateness(p *part) time.Duration { return time.Duration(p.at["measuring"] - s.agreed) }
 
-// finish measures the clocks again, and returns the merged report.
+// finish measures the clocks again, collects what servers used, and returns the merged report.
 func (s *Session) finish() (json.RawMessage, error) {
 	s.mu.Lock()
 	agreed := s.agreed
 	s.mu.Unlock()
 	if agreed == 0 {
-		return nil, errors.New("agent: the load ended without a window")
+		return nil, disturbed(WrongReport, "", "the load ended without a window")
 	}
 	after, err := s.clocks()
+	if err != nil {
+		return nil, err
+	}
+	usages, err := s.collectUsages()
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +99,54 @@ func (s *Session) finish() (json.RawMessage, error) {
 	defer s.mu.Unlock()
 	for i, p := range s.parts {
 		if err := checkMoved(p.clock, after[i]); err != nil {
-			return nil, fmt.Errorf("agent: %q: %w", p.agent.Name, err)
+			return nil, disturbed(WrongClock, p.agent.Name, "has a clock that moved: %v", err)
 		}
 		s.result = append(s.result, Part{Agent: p.agent, Before: p.clock, After: after[i], StartedLate: s.lateness(p), Report: p.report})
 	}
-	return merged(s.parts)
+	s.usages = usages
+	return s.merged(s.parts)
+}
+
+// watchServers has the agents beside servers record their CPU.
+func (s *Session) watchServers(d time.Duration) error {
+	return forEach(s.beside, func(a Agent) error {
+		return s.coordinator.request(s.ctx, a.Name, request{Session: s.number, Do: doWatch, MeasureNS: int64(d)})
+	})
+}
+
+// collectUsages ends the recordings of agents beside servers, and returns them with times of this
+// machine's clock, by the names of the subjects.
+func (s *Session) collectUsages() (map[string]Usage, error) {
+	var mu sync.Mutex // guards all
+	all := map[string]Usage{}
+	return all, forEach(s.beside, func(a Agent) error {
+		answer, err := s.coordinator.ask(s.ctx, a.Name, request{Session: s.number, Do: doUsage})
+		if err != nil {
+			return err
+		}
+		clock, err := s.clockOf(a.Name, s.coordinator.config.MaxClockError)
+		if err != nil {
+			return err
+		}
+		if answer.Usage == nil {
+			return disturbed(WrongReport, a.Name, "sent no usage of the server")
+		}
+		for i := range answer.Usage.Points {
+			answer.Usage.Points[i].AtNS -= int64(clock.Offset)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all[a.Beside] = *answer.Usage
+		return nil
+	})
+}
+
+// Usages returns what the servers used around the window, by the names of the subjects; none before
+// the report.
+func (s *Session) Usages() map[string]Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usages
 }
 
 // Parts returns what each agent did, in the order of their names; none before the report.

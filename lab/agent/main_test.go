@@ -11,7 +11,11 @@ import (
 	"go.uber.org/goleak"
 )
 
+// The test binary is also a server and an agent of its tests.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		runProgram(os.Args[1], os.Args[2:])
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(builtIn)
 		os.Exit(code)

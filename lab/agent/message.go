@@ -18,6 +18,8 @@ const (
 	maxText    = 4096    // bytes of an error text
 	maxVersion = 256     // bytes
 	maxCores   = 1 << 16
+	maxPoints  = 20_000  // readings of CPU
+	maxSubject = 128     // bytes of the name of a subject
 	maxTime    = 1 << 61 // ns; sums of a time and an offset do not overflow
 )
 
@@ -28,9 +30,11 @@ const (
 	doStop    = "stop"    // end the run
 	doEnd     = "end"     // kill what is left of the run; always possible
 	doLeave   = "leave"   // the coordinator closes: Serve returns
+	doWatch   = "watch"   // beside a server: record its CPU, for a window
+	doUsage   = "usage"   // beside a server: end the recording, and reply with it
 )
 
-var kindsOfRequests = []string{doStart, doMeasure, doStop, doEnd, doLeave}
+var kindsOfRequests = []string{doStart, doMeasure, doStop, doEnd, doLeave, doWatch, doUsage}
 
 // The subjects of messages. Each agent may subscribe below agentSubject only, and publish below
 // coordinatorSubject only, besides replies.
@@ -49,6 +53,12 @@ type hello struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Cores   int    `json:"cores"`
+	Machine string `json:"machine,omitempty"` // see machineID
+	PID     int    `json:"pid,omitempty"`     // of the agent
+	// the name of its connection, which no other agent has
+	Connection string `json:"connection"`
+	// the subject whose server the agent is beside; empty: it offers loads
+	Beside string `json:"beside,omitempty"`
 }
 
 // request is a request of the coordinator to one agent. The answer is a reply.
@@ -56,13 +66,31 @@ type request struct {
 	Session   int64    `json:"session"`
 	Do        string   `json:"do"`
 	Args      []string `json:"args,omitempty"`       // start: of weir load
-	MeasureNS int64    `json:"measure_ns,omitempty"` // measure: length of the window
+	Files     []File   `json:"files,omitempty"`      // start: see Share
+	MeasureNS int64    `json:"measure_ns,omitempty"` // measure, watch: length of the window
 	AtNS      int64    `json:"at_ns,omitempty"`      // measure: its start, on the agent's clock
 }
 
 // reply answers a request or an announcement.
 type reply struct {
 	Error string `json:"error,omitempty"` // empty: done
+	Usage *Usage `json:"usage,omitempty"` // usage: with times of the agent's clock
+}
+
+// Usage is what the processes of a server used.
+type Usage struct {
+	Method    string  `json:"method"` // the CPU accounting method
+	Points    []Point `json:"points"` // CPU so far, in the order of their times
+	PeakRSS   int64   `json:"peak_rss"`
+	PSS       int64   `json:"pss"` // bytes
+	Processes int     `json:"processes"`
+	Threads   int     `json:"threads"`
+}
+
+// Point is a reading of CPU.
+type Point struct {
+	AtNS  int64 `json:"at_ns"` // CLOCK_MONOTONIC
+	CPUNS int64 `json:"cpu_ns"`
 }
 
 // clockReply answers a clock probe, which is empty. Times are of the agent's clock.
@@ -90,7 +118,8 @@ type eventMessage struct {
 	Session int64  `json:"session"`
 	Seq     int64  `json:"seq"` // 1, 2, 3 and so on: a gap is a lost event
 	Event   Event  `json:"event"`
-	Error   string `json:"error,omitempty"` // of the exit: why the load failed
+	Error   string `json:"error,omitempty"`  // of the exit: why the load failed
+	Killed  bool   `json:"killed,omitempty"` // of the exit: by a signal
 }
 
 // parse decodes a message and checks it. M is the message, P a pointer to it.
@@ -134,6 +163,10 @@ func (h *hello) check() error {
 		return fmt.Errorf("the version of agent %q is invalid", h.Name)
 	case h.Cores < 1 || h.Cores > maxCores:
 		return fmt.Errorf("agent %q says that it has %d cores: want 1 to %d", h.Name, h.Cores, maxCores)
+	case len(h.Machine) > maxVersion || h.PID < 0 || len(h.Connection) > maxVersion:
+		return fmt.Errorf("the machine of agent %q is invalid", h.Name)
+	case len(h.Beside) > maxSubject || !utf8.ValidString(h.Beside):
+		return fmt.Errorf("the subject that agent %q is beside has an invalid name", h.Name)
 	}
 	return nil
 }
@@ -145,18 +178,43 @@ func (r *request) check() error {
 	case !slices.Contains(kindsOfRequests, r.Do):
 		return fmt.Errorf("the request %.80q is unknown", r.Do)
 	case r.Do == doStart:
-		return checkArgs(r.Args)
-	case len(r.Args) > 0:
+		return (&Share{r.Args, r.Files}).check()
+	case len(r.Args)+len(r.Files) > 0:
 		return fmt.Errorf("the request %s has no arguments", r.Do)
 	case !validTime(r.AtNS):
 		return errors.New("the time of a request is out of range")
-	case r.Do == doMeasure:
+	case r.Do == doMeasure, r.Do == doWatch:
 		return load.CheckDuration(time.Duration(r.MeasureNS))
 	}
 	return nil
 }
 
-func (r *reply) check() error { return checkText(r.Error) }
+func (r *reply) check() error {
+	if r.Usage != nil {
+		return errors.Join(checkText(r.Error), r.Usage.check())
+	}
+	return checkText(r.Error)
+}
+
+func (u *Usage) check() error {
+	const most = 1 << 53
+	if len(u.Method) > maxVersion || !utf8.ValidString(u.Method) || len(u.Points) > maxPoints {
+		return fmt.Errorf("the usage of a server has %d readings: the limit is %d", len(u.Points), maxPoints)
+	}
+	for _, n := range []int64{u.PeakRSS, u.PSS, int64(u.Processes), int64(u.Threads)} {
+		if n < 0 || n > most {
+			return errors.New("the usage of a server is out of range")
+		}
+	}
+	var last Point
+	for i, p := range u.Points {
+		if !validTime(p.AtNS) || p.CPUNS < 0 || p.CPUNS > most || i > 0 && (p.AtNS <= last.AtNS || p.CPUNS < last.CPUNS) {
+			return errors.New("the readings of a server's CPU are out of order")
+		}
+		last = p
+	}
+	return nil
+}
 
 func (c *clockReply) check() error {
 	if !validTime(c.ReceivedNS) || !validTime(c.SentNS) || c.SentNS < c.ReceivedNS {
@@ -183,7 +241,7 @@ func (m *eventMessage) check() error {
 	switch {
 	case m.Session < 0 || m.Seq < 1:
 		return errors.New("the number of an event is out of range")
-	case m.Error != "" && m.Event.Event != eventExit:
+	case (m.Error != "" || m.Killed) && m.Event.Event != eventExit:
 		return errors.New("an event that is no exit has an error")
 	}
 	return errors.Join(m.Event.check(), checkText(m.Error))

@@ -30,7 +30,7 @@ func TestPartsAreLoadsWithoutFiles(t *testing.T) {
 		"stream" + strings.Repeat(" a", maxArgs):      false,
 		"stream " + strings.Repeat("a", maxArgsBytes): false,
 	} {
-		if err := checkArgs(strings.Fields(line)); (err == nil) != ok {
+		if err := (&Share{Args: strings.Fields(line)}).check(); (err == nil) != ok {
 			t.Errorf("%.80q: got error %v, want one: %v", line, err, !ok)
 		}
 	}
@@ -136,7 +136,8 @@ func again[M any, P interface {
 func FuzzMessages(f *testing.F) {
 	for _, m := range []any{
 		hello{Name: "a", Version: "v1", Cores: 2}, reply{Error: "no"}, clockReply{ReceivedNS: 1, SentNS: 2},
-		request{Session: 1, Do: doStart, Args: []string{"stream", "127.0.0.1:1"}}, request{Session: 1, Do: doMeasure, MeasureNS: int64(time.Second), AtNS: 5},
+		request{Session: 1, Do: doStart, Args: []string{"stream", "127.0.0.1:1"}}, reply{Usage: &Usage{Method: "m", Points: []Point{{AtNS: 1, CPUNS: 2}}}},
+		hello{Name: "b", Cores: 1, Machine: "m", PID: 3, Beside: "theirs"}, request{Do: doStart, Args: []string{"http", "--ca", "{files}/ca0", "u"}, Files: []File{{Name: "ca0", Data: []byte("x")}}}, request{Session: 1, Do: doMeasure, MeasureNS: int64(time.Second), AtNS: 5},
 		eventMessage{Session: 1, Seq: 2, Event: Event{Event: "report", Report: encode(load.Report{})}}, eventMessage{Seq: 1, Event: Event{Event: eventExit}, Error: "why"},
 	} {
 		f.Add(encode(m))

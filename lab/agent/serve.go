@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"weir/lab/sample"
 )
 
 const (
@@ -26,10 +29,18 @@ type ServeConfig struct {
 	Version     string   // of weir
 	Load        []string // the command line of weir load, without arguments
 
+	// for an agent beside a server: the name of the subject, and its processes; such an agent
+	// offers no loads
+	Beside string
+	Group  *sample.Group
+
 	Connected func() // called once the coordinator has accepted the agent; may be nil
 
-	// what the agent's clock and its generator are ahead of this machine's clock; for tests; nil: 0
-	shift func() time.Duration
+	connection string // name of the connection; set by Serve
+
+	// what the clocks of the agent and its generator are ahead of this machine's, for tests of
+	// clocks that are wrong; nil: 0
+	ClockShift func() time.Duration
 }
 
 // agentServer is an agent. The goroutine of Serve owns it. A second one, of the connection, answers
@@ -38,6 +49,7 @@ type agentServer struct {
 	config ServeConfig
 	conn   *nats.Conn
 	job    *job             // nil: no load
+	watch  *watch           // nil: no recording
 	start  <-chan time.Time // when the window starts; nil: no start is due
 	window time.Duration    // its length
 }
@@ -59,8 +71,9 @@ func serve(ctx context.Context, config ServeConfig) error {
 	// the agent.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	config.connection = config.Name + " " + newSecret()[:16]
 	closed := make(chan struct{}) // closed by the connection, when it ends
-	conn, err := connect(&config, func() { close(closed) })
+	conn, err := connect(ctx, &config, func() { close(closed) })
 	if err != nil {
 		return err
 	}
@@ -81,20 +94,22 @@ func serve(ctx context.Context, config ServeConfig) error {
 }
 
 func (c *ServeConfig) check() error {
-	if c.shift == nil {
-		c.shift = func() time.Duration { return 0 }
+	if c.ClockShift == nil {
+		c.ClockShift = func() time.Duration { return 0 }
 	}
 	switch {
 	case c.Token == "":
 		return errors.New("the token is missing")
-	case len(c.Load) == 0:
+	case len(c.Load) == 0 && c.Group == nil:
 		return errors.New("the command line of the load generator is missing")
+	case (c.Beside == "") != (c.Group == nil):
+		return errors.New("an agent beside a server needs the name of the subject and its processes")
 	}
 	return errors.Join(checkURL(c.URL), checkName(c.Name))
 }
 
 // now reads the agent's clock.
-func (c *ServeConfig) now() int64 { return now() + int64(c.shift()) }
+func (c *ServeConfig) now() int64 { return now() + int64(c.ClockShift()) }
 
 // subscribe makes requests arrive in the channel, and answers clock probes.
 func (a *agentServer) subscribe(requests chan *nats.Msg) error {
@@ -108,11 +123,15 @@ func (a *agentServer) subscribe(requests chan *nats.Msg) error {
 	return errors.Join(err, a.conn.FlushTimeout(requestTimeout))
 }
 
+func (a *agentServer) hello() hello {
+	return hello{Name: a.config.Name, Version: a.config.Version, Cores: runtime.NumCPU(), Machine: machineID(), PID: os.Getpid(), Beside: a.config.Beside, Connection: a.config.connection}
+}
+
 // announce tells the coordinator about this agent.
 func (a *agentServer) announce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	m, err := a.conn.RequestWithContext(ctx, announceSubject, encode(hello{Name: a.config.Name, Version: a.config.Version, Cores: runtime.NumCPU()}))
+	m, err := a.conn.RequestWithContext(ctx, announceSubject, encode(a.hello()))
 	if err != nil {
 		return fmt.Errorf("the coordinator does not answer: %w", err)
 	}
@@ -131,10 +150,11 @@ func (a *agentServer) loop(ctx context.Context, requests <-chan *nats.Msg, close
 		select {
 		case m := <-requests:
 			r, err := parse[request](m.Data)
+			var usage *Usage
 			if err == nil {
-				err = a.execute(r)
+				usage, err = a.execute(r)
 			}
-			m.Respond(encode(reply{Error: textOf(err)})) //nolint:errcheck // a lost answer is noticed
+			m.Respond(encode(reply{Error: textOf(err), Usage: usage})) //nolint:errcheck // a lost answer is noticed
 			if err == nil && r.Do == doLeave {
 				a.conn.FlushTimeout(leaveTimeout) //nolint:errcheck // the coordinator does not wait for longer
 				return nil
@@ -143,7 +163,10 @@ func (a *agentServer) loop(ctx context.Context, requests <-chan *nats.Msg, close
 			a.start = nil
 			a.job.command("measure " + a.window.String()) //nolint:errcheck // the generator's exit is reported
 		case <-closed:
-			return errors.New("the connection to the coordinator was lost")
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return errors.New("the connection to the coordinator was lost: start this agent again once the coordinator runs")
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -151,26 +174,27 @@ func (a *agentServer) loop(ctx context.Context, requests <-chan *nats.Msg, close
 }
 
 // execute executes a request.
-func (a *agentServer) execute(r request) error {
-	switch r.Do {
-	case doStart:
-		if a.job != nil {
-			return errors.New("another load is running")
-		}
+func (a *agentServer) execute(r request) (*Usage, error) {
+	switch {
+	case r.Do == doEnd || r.Do == doLeave:
+		return nil, a.end()
+	case a.config.Group != nil:
+		return a.besideServer(r)
+	case r.Do == doStart && a.job != nil:
+		return nil, errors.New("another load is running")
+	case r.Do == doStart:
 		var err error
 		a.job, err = startJob(a.config.Load, r, a.publish)
-		return err
-	case doEnd, doLeave:
-		return a.end()
-	}
-	if a.job == nil || a.job.session != r.Session {
-		return fmt.Errorf("there is no load to %s", r.Do)
-	}
-	if r.Do == doStop {
+		return nil, err
+	case a.job == nil || a.job.session != r.Session:
+		return nil, fmt.Errorf("there is no load to %s", r.Do)
+	case r.Do == doMeasure:
+		return nil, a.measure(r)
+	case r.Do == doStop:
 		a.start = nil
-		return a.job.stop()
+		return nil, a.job.stop()
 	}
-	return a.measure(r)
+	return nil, fmt.Errorf("this agent offers loads, and cannot %s", r.Do)
 }
 
 // measure waits, without blocking, for the start of the window.
@@ -188,9 +212,13 @@ func (a *agentServer) measure(r request) error {
 	return nil
 }
 
-// end kills the load, if there is one.
+// end kills the load, or ends the recording, if there is one.
 func (a *agentServer) end() error {
 	a.start = nil
+	if a.watch != nil {
+		a.watch.stop()
+		a.watch = nil
+	}
 	if a.job == nil {
 		return nil
 	}
@@ -202,7 +230,7 @@ func (a *agentServer) end() error {
 // publish sends an event of a load to the coordinator. Its times are moved to the agent's clock.
 func (a *agentServer) publish(m eventMessage) {
 	if m.Event.AtNS != 0 {
-		m.Event.AtNS += int64(a.config.shift())
+		m.Event.AtNS += int64(a.config.ClockShift())
 	}
 	a.conn.Publish(eventSubject(a.config.Name), encode(m)) //nolint:errcheck // the number of the next event shows the gap
 }

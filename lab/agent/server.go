@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -18,9 +19,12 @@ const (
 	// the coordinator's own prefix of subjects for replies: agents cannot subscribe to it
 	coordinatorInbox = "_COORDINATOR"
 
-	maxAgents    = 256
+	// MaxAgents is the largest number of agents of a coordinator.
+	MaxAgents    = 256
 	readyTimeout = 10 * time.Second
-	pingInterval = 2 * time.Second // both sides; three without an answer close a connection
+	// for an agent to connect
+	connectTimeout = 5 * time.Second
+	pingInterval   = 2 * time.Second // both sides; three without an answer close a connection
 )
 
 // startServer starts a NATS server that accepts agents with the token, and the coordinator itself
@@ -43,7 +47,7 @@ func startServer(address string, cert tls.Certificate, token, own string) (*serv
 		TLS: true, TLSHandshakeFirst: true, TLSTimeout: 5, AuthTimeout: 5,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}},
 		Users:     users(token, own),
-		MaxConn:   maxAgents + 16, MaxSubs: 16 * maxAgents, MaxPayload: maxMessage, MaxPending: 4 * maxMessage,
+		MaxConn:   MaxAgents + 16, MaxSubs: 16 * MaxAgents, MaxPayload: maxMessage, MaxPending: 4 * maxMessage,
 		WriteDeadline: 5 * time.Second, PingInterval: pingInterval, MaxPingsOut: 3,
 	})
 	if err != nil {
@@ -84,16 +88,44 @@ func connectInside(s *server.Server, own string, failed nats.ErrHandler) (*nats.
 	return c, nil
 }
 
-// connect connects an agent to its coordinator. It calls closed when the connection has ended.
-func connect(c *ServeConfig, closed func()) (*nats.Conn, error) {
+// dialer dials until ctx ends, which also closes its connection.
+type dialer struct{ ctx context.Context }
+
+// Dial implements nats.CustomDialer.
+func (d dialer) Dial(network, address string) (net.Conn, error) {
+	c, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(d.ctx, network, address)
+	if err == nil {
+		context.AfterFunc(d.ctx, func() { c.Close() })
+	}
+	return c, err
+}
+
+// kick closes the connections with a name.
+func kick(s *server.Server, name string) {
+	list, err := s.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
+	if err != nil {
+		return
+	}
+	for _, c := range list.Conns {
+		if c.Name == name {
+			s.DisconnectClientByID(c.Cid) //nolint:errcheck // it has ended otherwise
+		}
+	}
+}
+
+// connect connects an agent to its coordinator. It calls closed when the connection has ended. The
+// end of ctx ends it.
+func connect(ctx context.Context, c *ServeConfig, closed func()) (*nats.Conn, error) {
 	settings, err := pinned(c.Fingerprint)
 	if err != nil {
 		return nil, err
 	}
 	conn, err := nats.Connect(c.URL, nats.UserInfo(agentUser, c.Token), nats.Secure(settings), nats.TLSHandshakeFirst(), nats.NoReconnect(),
-		nats.Timeout(5*time.Second), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(3), nats.Name(c.Name),
+		nats.Timeout(connectTimeout), nats.SetCustomDialer(dialer{ctx}), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(3), nats.Name(c.connection),
 		nats.ClosedHandler(func(*nats.Conn) { closed() }), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("the coordinator at %s rejects the token: take the one of its present run", c.URL)
 	case err != nil:

@@ -42,6 +42,8 @@ type Session struct {
 	coordinator *Coordinator
 	number      int64
 	names       []string
+	beside      []Agent // beside servers
+	merge       func([]json.RawMessage) (json.RawMessage, error)
 
 	ctx  context.Context // ends with the session; its cause is why the session failed
 	fail context.CancelCauseFunc
@@ -57,6 +59,7 @@ type Session struct {
 	parts  []*part
 	agreed int64 // start of the window on the coordinator's clock; 0: not agreed
 	result []Part
+	usages map[string]Usage // by the name of the subject
 }
 
 // arrival is an event of the part with this index.
@@ -68,16 +71,24 @@ type arrival struct {
 // errClosed is the cause of the end of a session that has not failed.
 var errClosed = errors.New("agent: the session is closed")
 
-// Start starts a load on as many agents as it has parts, in the order of the agents' names. A part
-// holds the arguments of weir load, without --steer and --histograms, which agents add. Close must
-// be called. There is one session at a time. The end of ctx ends Start only.
-func (c *Coordinator) Start(ctx context.Context, parts [][]string) (*Session, error) {
-	for i, args := range parts {
-		if err := checkArgs(args); err != nil {
-			return nil, fmt.Errorf("agent: part %d of the load: %w", i, err)
+// Load is a load that agents offer together.
+type Load struct {
+	Shares []Share  // one for each agent, in the order of their names
+	Beside []string // subjects whose servers are measured by the agents beside them
+	// returns the report of the whole load from those of its shares; nil: load.Merge, which has
+	// only the figures that all loads share
+	Merge func(reports []json.RawMessage) (json.RawMessage, error)
+}
+
+// Start starts a load on as many agents as it has shares. Close must be called. There is one
+// session at a time. The end of ctx ends Start only.
+func (c *Coordinator) Start(ctx context.Context, l Load) (*Session, error) {
+	for i := range l.Shares {
+		if err := l.Shares[i].check(); err != nil {
+			return nil, fmt.Errorf("agent: share %d of the load: %w", i, err)
 		}
 	}
-	s, err := c.newSession(len(parts))
+	s, err := c.newSession(l)
 	if err != nil {
 		return nil, err
 	}
@@ -86,41 +97,58 @@ func (c *Coordinator) Start(ctx context.Context, parts [][]string) (*Session, er
 		_, err = s.readClocks()
 	}
 	if err == nil {
-		err = s.each(ctx, func(i int) request { return request{Do: doStart, Args: parts[i]} })
+		err = s.each(ctx, func(i int) request { return request{Do: doStart, Args: l.Shares[i].Args, Files: l.Shares[i].Files} })
 	}
 	if err != nil {
 		s.fail(err)
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(s.Err(), s.Close())
 	}
 	return s, nil
 }
 
-// newSession makes the coordinator's session, for n agents.
-func (c *Coordinator) newSession(n int) (*Session, error) {
-	all := c.list()
+// newSession makes the coordinator's session.
+func (c *Coordinator) newSession(l Load) (*Session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.refused != nil:
-		return nil, c.refused
+	all := c.stateLocked()
+	n := len(l.Shares)
+	switch lacks := all.missing(n, l.Beside); {
 	case c.session != nil:
 		return nil, errors.New("agent: another session is open: close it first")
-	case n < 1 || n > len(all):
-		return nil, fmt.Errorf("agent: the load has %d parts, and there are %d agents", n, len(all))
+	case n < 1:
+		return nil, errors.New("agent: the load has no share")
+	case lacks != "":
+		return nil, disturbed(MissingAgents, "", "%s", lacks)
 	}
 	c.last++
-	s := &Session{coordinator: c, number: c.last,
+	s := &Session{coordinator: c, number: c.last, merge: l.Merge,
 		inbox: make(chan arrival, eventsQueued), events: make(chan Event, eventsQueued), done: make(chan struct{})}
-	for _, a := range all[:n] {
+	for _, a := range all.Agents[:n] {
 		s.names = append(s.names, a.Name)
 		s.parts = append(s.parts, newPart(a))
+	}
+	for _, a := range all.Beside {
+		if slices.Contains(l.Beside, a.Beside) {
+			s.beside = append(s.beside, a)
+		}
 	}
 	s.ctx, s.fail = context.WithCancelCause(c.ctx)
 	c.session = s
 	return s, nil
 }
 
-func (s *Session) uses(name string) bool { return slices.Contains(s.names, name) }
+// uses reports whether an agent takes part.
+func (s *Session) uses(name string) bool {
+	return slices.Contains(s.names, name) || slices.ContainsFunc(s.beside, func(a Agent) bool { return a.Name == name })
+}
+
+// Agents returns the agents that offer the load, in the order of its shares.
+func (s *Session) Agents() (all []Agent) {
+	for _, p := range s.parts {
+		all = append(all, p.agent)
+	}
+	return all
+}
 
 // subscribe makes the agents' events arrive in the inbox. While it is full, they wait in their
 // subscription. The connection drops events that exceed its limits, which fails the session.
@@ -143,7 +171,7 @@ func (s *Session) arrived(i int, m *nats.Msg) {
 	message, err := parse[eventMessage](m.Data)
 	switch {
 	case err != nil:
-		s.fail(fmt.Errorf("agent: %q: %w", s.names[i], err))
+		s.fail(disturbed(WrongReport, s.names[i], "sent an invalid message: %v", err))
 	case message.Session == s.number:
 		select {
 		case s.inbox <- arrival{part: i, message: message}:
@@ -214,11 +242,21 @@ func (s *Session) measure(d time.Duration) error {
 		s.mu.Unlock()
 		return errors.New("agent: a session has only one window")
 	}
+	s.mu.Unlock()
+	if err := s.watchServers(d); err != nil {
+		return err
+	}
 	agreed := now() + int64(startLead)
+	s.mu.Lock()
 	s.agreed = agreed
 	s.mu.Unlock()
-	return s.each(s.ctx, func(i int) request {
-		return request{Do: doMeasure, MeasureNS: int64(d), AtNS: agreed + int64(clocks[i].Offset)}
+	return forEach(s.indices(), func(i int) error {
+		r := request{Session: s.number, Do: doMeasure, MeasureNS: int64(d), AtNS: agreed + int64(clocks[i].Offset)}
+		err := s.coordinator.request(s.ctx, s.names[i], r)
+		if _, known := errors.AsType[*Disturbance](err); err != nil && !known {
+			err = disturbed(LateAgent, s.names[i], "refused to measure: %v", err)
+		}
+		return err
 	})
 }
 
@@ -241,15 +279,21 @@ func (s *Session) clocks() ([]Clock, error) {
 	all := make([]Clock, len(s.names))
 	limit := s.coordinator.config.MaxClockError
 	return all, forEach(s.indices(), func(i int) (err error) {
-		all[i], err = measureClock(func() (exchange, error) { return s.coordinator.probe(s.ctx, s.names[i]) })
-		if err == nil && all[i].Bound > limit {
-			err = fmt.Errorf("its clock is known to %v only, the limit is %v: use a quieter machine or network", all[i].Bound, limit)
-		}
-		if err != nil {
-			return fmt.Errorf("agent: %q: %w", s.names[i], err)
-		}
-		return nil
+		all[i], err = s.clockOf(s.names[i], limit)
+		return err
 	})
+}
+
+// clockOf measures the clock of an agent, whose error must be within the limit.
+func (s *Session) clockOf(name string, limit time.Duration) (Clock, error) {
+	c, err := measureClock(func() (exchange, error) { return s.coordinator.probe(s.ctx, name) })
+	switch {
+	case err != nil:
+		return c, disturbed(WrongClock, name, "has a clock that cannot be measured: %v", err)
+	case c.Bound > limit:
+		return c, disturbed(WrongClock, name, "has a clock that is known to %v only, the limit is %v: use a quieter machine or network", c.Bound, limit)
+	}
+	return c, nil
 }
 
 // Close ends the session in any state: it stops the goroutine, and has the agents kill what is
@@ -268,12 +312,21 @@ func (s *Session) Close() error {
 				present = append(present, a.Name)
 			}
 		}
-		s.closeErr = forEach(present, func(name string) error {
-			return c.request(context.WithoutCancel(s.ctx), name, request{Do: doEnd, Session: s.number})
-		})
+		s.closeErr = forEach(present, s.endLoad)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.session = nil
 	})
 	return s.closeErr
+}
+
+// endLoad has an agent kill what is left of its load. One that does not answer has fallen out.
+func (s *Session) endLoad(name string) error {
+	c := s.coordinator
+	err := c.request(context.WithoutCancel(s.ctx), name, request{Do: doEnd, Session: s.number})
+	if _, gone := errors.AsType[*Disturbance](err); gone {
+		c.loseNamed(name, err)
+		return nil
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -80,5 +81,42 @@ func TestMergedReportsKeepTheFirstErrorsInFull(t *testing.T) {
 	got, err := Merge(Report{StartedNS: 9, WindowNS: 2}, r, r)
 	if err != nil || len(got.Details) != tally.DetailsKept || !got.Interrupt || got.StartedNS != 7 || got.WindowNS != 2 {
 		t.Errorf("got error %v, %+v; want five errors in full, interrupted, started at 7, the longer window", err, got)
+	}
+}
+
+func TestReportsThatNoGeneratorMakesAreNotMerged(t *testing.T) {
+	kinds := map[string]int64{}
+	for i := range maxKinds + 1 {
+		kinds[strings.Repeat("a", i)] = 1
+	}
+	for name, r := range map[string]Report{
+		"negative count":     {Messages: -1},
+		"overflowing count":  {Bytes: maxCount + 1},
+		"negative rate":      {OfferedRate: -1},
+		"too many errors":    {Errors: kinds},
+		"long kind of error": {Errors: map[string]int64{strings.Repeat("a", maxErrorText+1): 1}},
+		"long error":         {Details: []string{strings.Repeat("a", maxErrorText+1)}},
+		"negative errors":    {Errors: map[string]int64{"a": -1}},
+	} {
+		if _, err := Merge(Report{}, r); err == nil || !strings.Contains(err.Error(), "report 1") {
+			t.Errorf("%s: got error %v, want one about report 1", name, err)
+		}
+	}
+}
+
+func TestEncodedReportsAreMerged(t *testing.T) {
+	first, second := json.RawMessage(`{"messages":2}`), json.RawMessage(`{"messages":3}`)
+	text, err := MergeJSON(Merge, []json.RawMessage{first, second})
+	var r Report
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil || r.Messages != 5 {
+		t.Errorf("got %s, error %v; want 5 messages", text, err)
+	}
+	for _, bad := range []string{"", "{", "[]", `{"messages":"many"}`, `{"messages":1e400}`, `{"messages":-1}`} {
+		if _, err := MergeJSON(Merge, []json.RawMessage{first, json.RawMessage(bad)}); err == nil || !strings.Contains(err.Error(), "report 1") {
+			t.Errorf("%q: got error %v, want one about report 1", bad, err)
+		}
 	}
 }

@@ -22,6 +22,9 @@ func (d *Digest) SubjectsSection(title string) Section {
 		if x.Elsewhere {
 			differs = "not started by the lab, CPU not measured; " + differs
 		}
+		if x.Beside {
+			differs = "not started by the lab, CPU measured by an agent beside it; " + differs
+		}
 		t.Add(x.Name, x.Language, cmp.Or(x.Version, format.Absent), x.Paradigm, format.Count(x.Lines), format.Count(x.Dependencies), format.Bytes(x.BinaryBytes), differs)
 		if x.About != "" {
 			about = append(about, x.Name+": "+x.About)
@@ -51,7 +54,7 @@ func (d *Digest) ColdSection() Section {
 // MachineSection describes the machine and the settings of the run.
 func (d *Digest) MachineSection() Section {
 	return Section{ID: "machine", Title: "The machine and the run", How: "Absolute figures are valid for this machine and this run only. Ratios depend less on the machine.",
-		Blocks: []Block{{Table: d.machineTable()}, {Table: d.planTable()}}}
+		Blocks: []Block{{Table: d.machineTable()}, {Table: d.planTable()}, {Table: d.agentsTable()}}}
 }
 
 // fact adds a row, unless its value is unknown.
@@ -108,9 +111,20 @@ func (d *Digest) planTable() *Table {
 	}
 	t.fact("Subjects run on cores", joinInts(p.ServerCPUs))
 	t.fact("Generator runs on cores", joinInts(p.LoadCPUs))
-	t.fact("Network", map[bool]string{true: "a veth pair into a namespace", false: "loopback"}[p.Namespace])
+	t.fact("Network", d.network())
 	t.fact("Seed", fmt.Sprint(d.Seed))
 	return t
+}
+
+// network says what was between the load and the subjects.
+func (d *Digest) network() string {
+	switch {
+	case d.Plan.Agents > 0:
+		return fmt.Sprintf("that of %s: %s", format.Plural(d.Plan.Agents, "agent", "agents"), d.agentNames())
+	case d.Plan.Namespace:
+		return "a veth pair into a namespace"
+	}
+	return "loopback"
 }
 
 // blocksRun is the number of blocks per cell that were run. A time limit or an interruption can
@@ -151,9 +165,13 @@ func joinInts(v []int) string {
 // LimitationsSection lists the limits of the figures; work compares the subjects' work with that of
 // a real server.
 func (d *Digest) LimitationsSection(work string) Section {
+	shared := "Generator and subject share one machine, its caches and its memory bandwidth, even on separate cores."
+	if d.Plan.Agents > 0 {
+		shared = "Agents start a window together, within the times of the table of agents. Their arrivals before and in it do not depend on one another: they are evenly spaced, or random, within each agent."
+	}
 	return Section{ID: "limitations", Title: "Limitations", How: "What these figures do not show.", Blocks: []Block{{Items: []string{
 		"On loopback the kernel does part of the receiver's work in the sender's context. That part counts as CPU of the generator, not of the subject. The report therefore shows the CPU per " + d.Unit() + " of the generator and of the whole machine too.",
-		"Generator and subject share one machine, its caches and its memory bandwidth, even on separate cores.",
+		shared,
 		work,
 		"Confidence intervals describe the noise of this run. They do not cover another kernel, another machine or another version of a runtime.",
 		"The coefficient of variation depends on its window and on the load. It says nothing about latency.",

@@ -40,6 +40,8 @@ type Results struct {
 	Skipped []Skip `json:"skipped,omitempty"`
 	// explanations that were not available on this machine, with the reason
 	Notes []Note `json:"notes,omitempty"`
+	// that took part in a run with agents, in the order in which they came
+	Agents []Agent `json:"agents,omitempty"`
 	// in the order in which they ran, rejected ones included
 	Trials      []Trial      `json:"trials"`
 	Comparisons []Comparison `json:"comparisons"`
@@ -82,6 +84,8 @@ type Plan struct {
 	LoadCPUs   []int   `json:"load_cpus"`
 	// the subject ran behind a veth pair, not on loopback
 	Namespace bool `json:"namespace"`
+	// over which the load was split; 0: one generator on the lab's machine offered it
+	Agents int `json:"agents,omitempty"`
 	// the subject that took part a second time as the A/A control; empty: none
 	AAControl string `json:"twin"`
 	// equivalence margin: ratios within [1/(1+margin), 1+margin] count as equivalent
@@ -140,6 +144,8 @@ type Subject struct {
 	Dependencies int    `json:"dependencies"` // third-party libraries
 	BinaryBytes  int64  `json:"binary_bytes"`
 	Elsewhere    bool   `json:"elsewhere"` // not started by the lab: its CPU is not measured
+	// an agent beside it measured its CPU
+	Beside bool `json:"beside,omitempty"`
 	// Elsewhere, but on this machine: its CPU cannot be separated from that of other processes
 	SameMachine bool `json:"here,omitempty"`
 }
@@ -202,7 +208,10 @@ type Trial struct {
 	HTTP         *HTTP       `json:"http,omitempty"`       // loads of requests
 	Stack        *OnStack    `json:"stack,omitempty"`      // operations on TCP/IP stacks
 	LoadRunQueue float64     `json:"load_run_queue_ratio"` // generator's run-queue wait / duration
-	WindowS      float64     `json:"window_s"`             // length of the measured window
+	// what each agent did, of a load that was split; the figures of the load are those of all
+	// together, LoadRunQueue that of the agent that waited most
+	Agents  []AgentShare `json:"agents,omitempty"`
+	WindowS float64      `json:"window_s"` // length of the measured window
 	// the subject's run-queue wait, all threads / duration
 	RunQueueRatio float64 `json:"run_queue_ratio,omitzero"`
 

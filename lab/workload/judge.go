@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -100,8 +101,12 @@ func InFlightShare(t *result.Trial) float64 {
 	return min(1, t.Rate()*t.LatencyMeanUS/1e6/float64(t.Connections))
 }
 
-// LoadPercent returns the CPU that the generator used and waited for, in percent of a core.
+// LoadPercent returns the CPU that the generator used and waited for, in percent of a core. With
+// agents it is that of the busiest.
 func LoadPercent(t *result.Trial) float64 {
+	if len(t.Agents) > 0 {
+		return slices.MaxFunc(t.Agents, func(a, b result.AgentShare) int { return cmp.Compare(a.LoadPercent, b.LoadPercent) }).LoadPercent
+	}
 	if t.WindowS <= 0 {
 		return 0
 	}

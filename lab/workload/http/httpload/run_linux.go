@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"weir/lab/internal/oneloop"
+	"weir/lab/internal/tally"
 	"weir/lab/load"
 )
 
@@ -64,6 +65,11 @@ func (l *loop) report(secured *TLSReport) Report {
 	}
 	if secured != nil {
 		secured.Handshakes, secured.Resumed, secured.HandshakeUS = l.handshakes, l.resumed, l.handshakeTimes.Times()
+	}
+	if l.State.Histograms {
+		for name, d := range map[string]tally.Distribution{"connect": l.connects, "wait": l.waits, "processing": l.processing, "total": l.totals, "handshake": l.handshakeTimes} {
+			rep.SetHistogram(name, d)
+		}
 	}
 	if l.errorLimitReached() {
 		rep.Stopped = fmt.Sprintf("after %d errors", l.Failed.Load())

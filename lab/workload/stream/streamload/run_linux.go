@@ -63,6 +63,9 @@ func (l *loop) report() Report {
 	if l.State.Histograms {
 		rep.SetHistogram("gap", l.gaps)
 		rep.SetHistogram("spread", l.spread)
+		if l.churn != nil {
+			rep.SetHistogram(churnHistogram, l.churn.duration)
+		}
 	}
 	if l.Bits > 0 {
 		rep.AchievedRatio = load.Ratio(l.Bytes*8e9, int64(l.Bits*float64(l.Connections))*l.Length())

@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+// impostor is a program with the token that poses as an agent. It answers clock probes and
+// requests, and starts no load.
+type impostor struct {
+	t      *testing.T
+	conn   *nats.Conn
+	name   string
+	starts chan request // requests to start a load
+}
+
+func newImpostor(t *testing.T, c *Coordinator, name string) *impostor {
+	t.Helper()
+	closed := make(chan struct{})
+	conn, err := connect(t.Context(), &ServeConfig{URL: c.URL(), Fingerprint: c.Fingerprint(), Token: c.Token(), Name: name, connection: name}, func() { close(closed) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(); <-closed })
+	i := &impostor{t: t, conn: conn, name: name, starts: make(chan request, 1)}
+	i.subscribe(clockSubject(name), func(m *nats.Msg) { m.Respond(encode(clockReply{ReceivedNS: now(), SentNS: now()})) })
+	i.subscribe(requestSubject(name), func(m *nats.Msg) {
+		if r, err := parse[request](m.Data); err == nil && r.Do == doStart {
+			i.starts <- r
+		}
+		m.Respond(encode(reply{}))
+	})
+	return i
+}
+
+func (i *impostor) subscribe(subject string, answer nats.MsgHandler) {
+	i.t.Helper()
+	if _, err := i.conn.Subscribe(subject, answer); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// announce returns the coordinator's answer to an announcement.
+func (i *impostor) announce(text string) string {
+	i.t.Helper()
+	m, err := i.conn.Request(announceSubject, []byte(text), eventTimeout)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	var answer reply
+	if err := json.Unmarshal(m.Data, &answer); err != nil {
+		i.t.Fatal(err)
+	}
+	return answer.Error
+}
+
+// play sends the events of a load with this report, as if the window had started at the agreed
+// time.
+func (i *impostor) play(s *Session, r request, report string) {
+	for seq, name := range []string{"connected", "sending", "measuring", "measured", "report", eventExit} {
+		s.mu.Lock()
+		at := s.agreed
+		s.mu.Unlock()
+		m := eventMessage{Session: r.Session, Seq: int64(seq + 1), Event: Event{Event: name, AtNS: max(1, at)}}
+		if name == "report" {
+			m.Event.Report = json.RawMessage(report)
+		}
+		i.conn.Publish(eventSubject(i.name), encode(m))
+		if name == "sending" {
+			mustAwait(i.t, s, "sending")
+			mustSend(i.t, s, "measure 1s")
+		}
+	}
+}
+
+func TestHostileAnnouncementsAreRefused(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	i := newImpostor(t, c, "evil")
+	for want, text := range map[string]string{
+		"it has 1000000000 cores: want 1 to 65536": `{"name":"evil","version":"v0-test","cores":1000000000}`,
+		"it has -1 cores":                          `{"name":"evil","version":"v0-test","cores":-1}`,
+		"cannot unmarshal":                         `{"name":"evil","version":"v0-test","cores":1e99}`,
+		"no valid JSON":                            `{"name":`,
+		"the name":                                 `{"name":"evil.>","version":"v0-test","cores":1}`,
+		"the version":                              `{"name":"evil","version":"` + strings.Repeat("v", maxVersion+1) + `","cores":1}`,
+		"the machine":                              `{"name":"evil","version":"v0-test","cores":1,"pid":-1}`,
+		"the subject that":                         `{"name":"evil","version":"v0-test","cores":1,"beside":"` + strings.Repeat("v", maxSubject+1) + `"}`,
+	} {
+		if got := i.announce(text); !strings.Contains(got, want) {
+			t.Errorf("%.60s: got the answer %q, want %q", text, got, want)
+		}
+	}
+	if s := c.State(); len(s.Agents) != 0 {
+		t.Errorf("got the agents %v, want none", s.Agents)
+	}
+}
+
+// TestHostileReportsAreDisturbances: the measurement fails with a reason that names the agent, and
+// the coordinator goes on.
+func TestHostileReportsAreDisturbances(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	i := newImpostor(t, c, "evil")
+	if why := i.announce(`{"name":"evil","version":"v0-test","cores":1}`); why != "" {
+		t.Fatal(why)
+	}
+	kinds, _ := json.Marshal(map[string]any{"details": []string{strings.Repeat("a", 2000)}})
+	for want, report := range map[string]string{
+		"cannot unmarshal":          `{"messages":"many"}`,
+		"number into":               `7`,
+		"it has the count -1":       `{"messages":-1}`,
+		"count 9223372036854775807": `{"bytes":9223372036854775807}`,
+		"an error text":             string(kinds),
+		"its histogram of the":      `{"latency_us":{"p50":1},"histograms":{"latency":"HISTFAAA"}}`,
+		"has no histogram":          `{"latency_us":{"p50":1}}`,
+	} {
+		s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
+		i.play(s, <-i.starts, report)
+		wantFailure(t, s, want, `"evil" sent an invalid report`)
+		if _, ok := errors.AsType[*Disturbance](s.Err()); !ok {
+			t.Errorf("got the error %v, want a disturbance", s.Err())
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("closing: got error %v, want none", err)
+		}
+	}
+}
+
+// TestOversizedMessagesEndTheirSender: the server closes the connection, and the agent falls out.
+func TestOversizedMessagesEndTheirSender(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	i := newImpostor(t, c, "evil")
+	if why := i.announce(`{"name":"evil","version":"v0-test","cores":1}`); why != "" {
+		t.Fatal(why)
+	}
+	s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
+	<-i.starts
+	if err := i.conn.Publish(eventSubject("evil"), make([]byte, maxMessage+1)); !errors.Is(err, nats.ErrMaxPayload) {
+		t.Errorf("got error %v from the client, want that the message is too large", err)
+	}
+	i.conn.Publish(eventSubject("evil"), encode(eventMessage{Session: 1, Seq: 1, Event: Event{Event: "report", Report: json.RawMessage(`"` + strings.Repeat("a", maxMessage-200) + `"`)}}))
+	wantFailure(t, s, "ended without a window")
+	if len(c.State().Agents) > 1 {
+		t.Error("got more than one agent")
+	}
+}
+
+func TestAnotherAgentWithTheSameSubjectIsRefused(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	for n, name := range []string{"first", "second"} {
+		i := newImpostor(t, c, name)
+		got := i.announce(`{"name":"` + name + `","version":"v0-test","cores":1,"beside":"theirs"}`)
+		if want := `agent "first" is beside the server theirs already`; n == 1 && got != want || n == 0 && got != "" {
+			t.Errorf("%s: got the answer %q, want %q for the second", name, got, want)
+		}
+	}
+	if s := c.State(); len(s.Beside) != 1 || len(s.Agents) != 0 {
+		t.Errorf("got %+v, want one agent beside a server", s)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package agent
+
+func machineID() string { return "" }
