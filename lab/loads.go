@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"weir/lab/contract"
 	"weir/lab/workload"
 )
 
@@ -33,4 +34,17 @@ func (e *Experiment) validateLoads() error {
 		seen[shared.Name] = true
 	}
 	return nil
+}
+
+// Contract returns the checks of what the experiment's first load, which describes its messages,
+// needs of a server over the given number of connections. It validates the experiment.
+func (e *Experiment) Contract(connections int) (contract.Kind, error) {
+	if err := e.Validate(); err != nil {
+		return contract.Kind{}, err
+	}
+	l, ok := e.Loads[0].(workload.Described)
+	if !ok {
+		return contract.Kind{}, fmt.Errorf("lab: %s: its servers have a contract of their own: leave out what describes the load", e.Name)
+	}
+	return l.Contract(connections), nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/lab/contract"
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
@@ -92,6 +93,15 @@ type Load interface {
 	Meets(s *subject.Subject, elsewhere bool) bool
 	// Needs returns the phrase for the subjects that can meet the load: "subjects with {cert}".
 	Needs() string
+}
+
+// Described is a load that describes its messages, so that servers that were not written for the
+// lab can meet it.
+type Described interface {
+	Load
+	// Contract returns the checks of what the load needs of a server, over the given number of
+	// connections.
+	Contract(connections int) contract.Kind
 }
 
 // Context is what a load needs to know of its experiment to be checked.

@@ -121,6 +121,9 @@ func (l *Load) checkMix(workload string) string {
 		}
 		err = cmp.Or(err, httpload.CheckMix(l.Mix))
 	}
+	if slices.ContainsFunc(l.Mix, func(r httpload.Request) bool { return r.GRPC }) {
+		return "gRPC calls are for the workload grpc: describe one by its keys"
+	}
 	if err != nil {
 		return strings.TrimPrefix(err.Error(), "load: ")
 	}
