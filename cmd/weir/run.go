@@ -24,7 +24,7 @@ import (
 )
 
 type runCmd struct {
-	Experiment string `arg:"" optional:"" predictor:"experiment" help:"A built-in experiment (im, im-published, web, http, proxy, pipes, chat, stack, stack-ipv6) or the path of a .toml file."`
+	Experiment string `arg:"" optional:"" predictor:"experiment" help:"A built-in experiment (im, im-published, web, http, proxy, pipes, grpc, chat, stack, stack-ipv6) or the path of a .toml file."`
 
 	Quick      bool `xor:"form" help:"As many short blocks as fit into four minutes."`
 	Paper      bool `xor:"form" help:"The published plan, for im 60 seconds and 1 to 64 connections: about 2 hours."`
@@ -37,8 +37,6 @@ type runCmd struct {
 
 	Subjects    []string      `predictor:"subjects" help:"Subjects by name, instead of the experiment's; one that cannot take part is an error." placeholder:"NAME"`
 	Subject     []string      `predictor:"file" help:"Add a server: NAME=COMMAND with {port} or {addr} in the command, NAME:PORT=COMMAND if it has a port of its own, NAME=http://HOST:PORT if it runs already, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
-	Mix         string        `predictor:"file" help:"Send the described requests of this file, as of weir load http --mix, with the experiment requests." placeholder:"FILE"`
-	Get         string        `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
 	Target      []string      `help:"Add a server that runs elsewhere; its CPU is not measured." placeholder:"HOST:PORT" sep:"none"`
 	Workload    string        `predictor:"workload" help:"sink or echo; page or files for HTTP servers." placeholder:"NAME"`
 	Connections []int         `help:"Numbers of connections." placeholder:"N"`
@@ -58,6 +56,8 @@ type runCmd struct {
 	Profile    []string `predictor:"subjects" help:"Explain by call stacks why two subjects differ, after the trials: see weir help lab profile." placeholder:"A,B"`
 	NoReasons  bool     `help:"Leave out the trials that count system calls, and the cost of a context switch."`
 
+	describedFlags `embed:""`
+
 	OldRate      float64 `name:"rate" hidden:"" old:"--rate-per-connection" placeholder:"N"`
 	OldNamespace bool    `name:"namespace" hidden:"" old:"--veth"`
 }
@@ -74,6 +74,7 @@ Examples:
   weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
   weir lab run im --quick --subject my-server/subject.toml
   weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
+  weir lab run --grpc /helloworld.Greeter/SayHello --message 0a05776f726c64 --subject "mine=./server --port {port}"
   weir lab run im --quick --profile go-goroutine,go-loop
   weir lab run pipes --quick
   weir lab run stack --quick
@@ -82,9 +83,7 @@ Examples:
 
 // Run runs the experiment, or continues a run, and writes its report.
 func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
-	if c.Get != "" || c.Mix != "" {
-		c.Experiment = cmp.Or(c.Experiment, "requests")
-	}
+	c.Experiment = cmp.Or(c.Experiment, c.describedFlags.experiment())
 	if c.Experiment == "" && c.Resume == "" {
 		return c.listExperiments(t)
 	}
@@ -305,7 +304,7 @@ func (c *runCmd) experiment() (*lab.Experiment, error) {
 		}
 	}
 	replace(&e.Workload, c.Workload)
-	if err := setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"mix", c.Mix, c.Mix != ""}); err != nil {
+	if err := setLoads(e, c.describedFlags.settings()...); err != nil {
 		return nil, err
 	}
 	if c.Blocks > 0 {

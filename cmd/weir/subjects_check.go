@@ -13,7 +13,6 @@ import (
 	"weir/lab"
 	"weir/lab/contract"
 	"weir/lab/subject"
-	"weir/lab/workload"
 	"weir/lab/workload/http"
 )
 
@@ -21,11 +20,11 @@ import (
 type checkCmd struct {
 	Names   []string `arg:"" optional:"" predictor:"subjects" help:"Subjects (default: all)."`
 	Subject []string `help:"Check a server: NAME=COMMAND, as for weir lab run, or the path of its subject.toml." placeholder:"SERVER" sep:"none"`
-	Get     string   `help:"Check only what requests for this path need of an HTTP server that --subject gives." placeholder:"PATH"`
-	Mix     string   `help:"Check only what the described requests of this file need, as of weir load http --mix." predictor:"file" placeholder:"FILE"`
 	Only    []string `predictor:"checks" help:"Only these checks, by name." placeholder:"CHECK,..."`
 	JSON    bool     `help:"Print JSON."`
 	Verbose bool     `short:"v" help:"Show every check, also those that pass."`
+
+	describedFlags `embed:""`
 }
 
 func (c *checkCmd) Help() string {
@@ -38,6 +37,7 @@ Examples:
   weir lab check c-epoll
   weir lab check --subject my-server/subject.toml
   weir lab check --get /hello --subject "mine=./server --port {port}"
+  weir lab check --grpc /helloworld.Greeter/SayHello --subject "mine=./server --port {port}"
   weir lab check c-fork --only "SIGTERM while busy" -v`
 }
 
@@ -67,11 +67,11 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 			return usageError{fmt.Errorf("there is no check %q: choose among %s%s", name, strings.Join(known, ", "), suggest.DidYouMean(name, known))}
 		}
 	}
-	kinds, err := c.kinds()
+	kinds, workload, err := c.kinds()
 	if err != nil {
 		return usageError{err}
 	}
-	chosen, broken := c.chosen()
+	chosen, broken := c.chosen(workload)
 	if broken != nil && len(chosen) == 0 {
 		return usageError{broken}
 	}
@@ -102,23 +102,19 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 	return broken
 }
 
-// kinds returns the contracts: of the requests that the flags describe, or of all workloads.
-func (c *checkCmd) kinds() ([]contract.Kind, error) {
-	if c.Get == "" && c.Mix == "" {
-		return lab.ContractKinds(), nil
+// kinds returns the contracts, of the load that the flags describe or of all workloads, and the
+// workload of servers that are given by a command.
+func (c *checkCmd) kinds() ([]contract.Kind, string, error) {
+	if c.experiment() == "" {
+		return lab.ContractKinds(), http.Requests, nil
 	}
-	l := &http.Load{Common: workload.Common{Name: "the requests"}, Path: c.Get, MixFile: c.Mix}
-	if bad := l.Check(workload.Context{Workload: http.Requests, Connections: []int{checkedConnections}}); bad != "" {
-		return nil, errors.New(bad)
-	}
-	return []contract.Kind{l.Contract(checkedConnections)}, nil
+	k, workload, err := c.contract()
+	return []contract.Kind{k}, workload, err
 }
 
-// checkedConnections is how many connections at once the checks of described requests open.
-const checkedConnections = 64
-
-// chosen returns the subjects to be checked, and why others cannot be.
-func (c *checkCmd) chosen() (all []*subject.Subject, broken error) {
+// chosen returns the subjects to be checked, and why others cannot be. A server that is given by a
+// command has the workload.
+func (c *checkCmd) chosen(workload string) (all []*subject.Subject, broken error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -129,7 +125,7 @@ func (c *checkCmd) chosen() (all []*subject.Subject, broken error) {
 		case g.URL != "":
 			return nil, fmt.Errorf("%s: a server that runs already is not checked, because its start and its end are: give its command", text)
 		case g.Command != "":
-			s, err := g.Subject(dir, http.Requests)
+			s, err := g.Subject(dir, workload)
 			if err != nil {
 				return nil, err
 			}

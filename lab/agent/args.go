@@ -14,7 +14,7 @@ const (
 )
 
 // LoadKinds are the commands of weir load, which start the arguments of a part.
-var LoadKinds = []string{"stream", "http", "ws", "chat", "stack"}
+var LoadKinds = []string{"stream", "http", "grpc", "ws", "chat", "stack"}
 
 // FileFlags are the flags of weir load that name a file. An agent refuses them, so that a load
 // neither sends files of its machine nor writes any. The body of a request cannot be a file either.
