@@ -28,6 +28,9 @@ func (Report) Compare() compare.Kind {
 	return k
 }
 
+// maxSentences is the number of sentences of an answer.
+const maxSentences = 3
+
 // Answer names the server with the least CPU per call, and the fastest of each closed loop.
 func (Report) Answer(d *report.Digest) report.Answer {
 	if len(d.Groups) == 0 {
@@ -35,8 +38,8 @@ func (Report) Answer(d *report.Digest) report.Answer {
 	}
 	said := []string{least(d, d.Busiest()[0])}
 	for _, g := range d.ClosedLoops() {
-		if l, ok := d.Lead(result.MetricRate, g); ok && len(said) < 3 {
-			said = append(said, fmt.Sprintf("With %s, %s.", d.Caption(g), l.Sentence(fmt.Sprintf("answered the most calls (%s per second)", format.Rate(l.Value.Mean)))))
+		if cells := g.ByRate(); len(cells) > 0 && len(said) < maxSentences {
+			said = append(said, fastest(d, g, cells))
 		}
 	}
 	return report.Answer{Sentences: said, Figure: d.MainFigure()}
@@ -49,6 +52,22 @@ func least(d *report.Digest, g *report.Group) string {
 		return fmt.Sprintf("With %s, no CPU was measured.", d.Caption(g))
 	}
 	return fmt.Sprintf("With %s, %s.", d.Caption(g), l.Sentence(fmt.Sprintf("used the least CPU (%s µs per call)", format.Sig(l.Value.Mean))))
+}
+
+// fastest names the server that answered the most calls in a closed loop, and those that cannot be
+// distinguished from it. The cells are in the order of their rates.
+func fastest(d *report.Digest, g *report.Group, cells []*report.Cell) string {
+	s := fmt.Sprintf("With %s, %s answered the most calls (%s per second)", d.Caption(g), cells[0].Subject, format.Rate(cells[0].Rate().Mean))
+	var tied []string
+	for _, c := range cells[1:] {
+		if v, ok := d.Versus(result.MetricRate, g, cells[0].Subject, c.Subject); !ok || v.Verdict != result.Different {
+			tied = append(tied, c.Subject)
+		}
+	}
+	if len(tied) == 0 {
+		return s + "."
+	}
+	return s + "; not significantly different: " + format.List(tied) + "."
 }
 
 // Sections returns the sections of a report.
