@@ -17,8 +17,8 @@ import (
 	"weir/lab/workload/http/httpload"
 )
 
-// Load is the calls offered to a subject. Without a Rate the loop is closed: a stream sends its next
-// call when it has the answer to the last.
+// Load is the calls offered to a subject. Without a Rate the loop is closed: a stream sends its
+// next call when it has the answer to the last.
 type Load struct {
 	workload.Common
 	// arrival pattern of calls with a rate: staggered, together or poisson; empty: staggered
@@ -33,9 +33,10 @@ type Load struct {
 	Metadata []string        `toml:"metadata"` // "name: value", sent in this order
 	Status   httpload.Status `toml:"status"`   // expected: a number or a name; empty: OK
 	Streams  int             `toml:"streams"`  // calls at once on each connection; 0: 1
-	TLS      bool            `toml:"tls"`      // calls by TLS; only for subjects that take a certificate
+	// calls by TLS; only for subjects that take a certificate
+	TLS bool `toml:"tls"`
 
-	// What the message of each answer must be; several may be set, and none accepts any.
+	// Expectations of the message of each answer. Several may be set; none accepts any message.
 
 	Same        bool   `toml:"same"`         // as that of the first answer
 	Reply       string `toml:"reply"`        // this, in hexadecimal; empty: not checked
@@ -183,7 +184,8 @@ func (l *Load) Recorded() result.Load {
 	return r
 }
 
-// Meets implements workload.Load.
+// Meets reports whether a subject can meet the load: calls by TLS need one that takes a
+// certificate.
 func (l *Load) Meets(s *subject.Subject, elsewhere bool) bool {
 	return l.requests().Meets(s, elsewhere)
 }

@@ -63,8 +63,8 @@ func TestAFileIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestASizeIsThatOfAString checks the encoding of protobuf: a tag, a length in groups of seven bits,
-// and the string.
+// TestASizeIsThatOfAString checks the encoding of protobuf: a tag, a length in groups of seven
+// bits, and the string.
 func TestASizeIsThatOfAString(t *testing.T) {
 	for size, head := range map[int]string{1: "\n\x01", 127: "\n\x7f", 128: "\n\x80\x01", 16384: "\n\x80\x80\x01"} {
 		if got, want := stringMessage(size), head+strings.Repeat("x", size); got != want {

@@ -13,7 +13,7 @@ import (
 	"weir/lab/workload/http"
 )
 
-// Report is the kind of reports on gRPC servers. What it does not define is as of HTTP requests.
+// Report is the kind of reports on gRPC servers. Its other methods are those of HTTP requests.
 type Report struct{ http.Report }
 
 // Units returns the words for a call.
@@ -97,7 +97,7 @@ func closed(d *report.Digest) report.Section {
 	return s
 }
 
-// answers shows the share of the calls at a rate that were answered, their latency and their errors.
+// answers shows the share of the calls at a rate that were answered, their latency and errors.
 func answers(d *report.Digest) report.Section {
 	s := report.Section{ID: "answers", Title: "Answered calls at a rate, and their latency",
 		How: "Calls were due at a constant rate (open loop). An answered call has the expected status and message before the client's timeout. Latency counts from the time at which a call was due."}

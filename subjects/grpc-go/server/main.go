@@ -1,5 +1,5 @@
-// Command grpc-go serves the service helloworld.Greeter by grpc-go: by its own HTTP/2, or by that of
-// net/http.
+// Command grpc-go serves the service helloworld.Greeter by grpc-go: by its own HTTP/2, or by that
+// of net/http.
 //
 // Its messages have one string in field 1. So has google.protobuf.StringValue, whose generated code
 // it uses for both.
