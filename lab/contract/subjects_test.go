@@ -2,7 +2,9 @@ package contract_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"weir/lab"
@@ -34,12 +36,18 @@ func TestEverySubjectFulfilsTheContract(t *testing.T) {
 	}
 	// All are built before the first is checked, because a server may not exit in time while
 	// compilers run.
+	// Go builds are one after another: they would compile the same packages several times.
+	var goBuilds sync.Mutex
 	built := t.Run("build", func(t *testing.T) {
 		for _, s := range all {
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
 				if missing := s.Missing(); missing != "" {
 					t.Skipf("%s: %s", s.Name, missing)
+				}
+				if slices.Contains(s.BuildCmd, "go") {
+					goBuilds.Lock()
+					defer goBuilds.Unlock()
 				}
 				if err := s.Build(t.Context(), nil); err != nil {
 					t.Error(err)
