@@ -74,10 +74,10 @@ Examples:
   weir lab run im --subjects c-epoll,go-loop --connections 64 --patterns poisson --blocks 20
   weir lab run im --quick --subject my-server/subject.toml
   weir lab run --get /hello --subject "mine=./server --port {port}" --subject "python:8000=python3 hello.py"
-  weir lab run --grpc /helloworld.Greeter/SayHello --message 0a05776f726c64 --subject "mine=./server --port {port}"
   weir lab run im --quick --profile go-goroutine,go-loop
   weir lab run pipes --quick
   weir lab run stack --quick
+  weir lab run --grpc /helloworld.Greeter/SayHello --message 0a05776f726c64 --subject "mine=./server --port {port}"
   weir lab run --resume runs/first`
 }
 

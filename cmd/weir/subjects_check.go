@@ -37,8 +37,8 @@ Examples:
   weir lab check c-epoll
   weir lab check --subject my-server/subject.toml
   weir lab check --get /hello --subject "mine=./server --port {port}"
-  weir lab check --grpc /helloworld.Greeter/SayHello --subject "mine=./server --port {port}"
-  weir lab check c-fork --only "SIGTERM while busy" -v`
+  weir lab check c-fork --only "SIGTERM while busy" -v
+  weir lab check --grpc /helloworld.Greeter/SayHello --subject "mine=./server --port {port}"`
 }
 
 // checkNames lists the checks of all workloads.

@@ -99,6 +99,8 @@ func (l *Load) Check(in workload.Context) string {
 		return "sleep_ms must be from 0 to 60000, and with it sleep_every says which requests sleep"
 	case l.Filters < 0 || l.Filters > 1000:
 		return "filters must be from 0 to 1000"
+	case slices.ContainsFunc(l.Mix, func(r httpload.Request) bool { return r.GRPC }):
+		return "gRPC calls are for the workload grpc: describe one by its keys"
 	}
 	return ""
 }
@@ -120,9 +122,6 @@ func (l *Load) checkMix(workload string) string {
 			err = errors.Join(err, l.Mix[i].ReadFiles("."))
 		}
 		err = cmp.Or(err, httpload.CheckMix(l.Mix))
-	}
-	if slices.ContainsFunc(l.Mix, func(r httpload.Request) bool { return r.GRPC }) {
-		return "gRPC calls are for the workload grpc: describe one by its keys"
 	}
 	if err != nil {
 		return strings.TrimPrefix(err.Error(), "load: ")
