@@ -92,14 +92,14 @@ func (p *prepared) learnCall(e *exchange) error {
 // wrong.
 func (r *Request) decodeBodies() error {
 	if r.BodyHex != "" && r.Body == "" && r.BodyFile == "" {
-		text, err := DecodeHex(r.BodyHex)
+		text, err := decodeHex(r.BodyHex)
 		if err != nil {
 			return err
 		}
 		r.Body, r.BodyHex = text, ""
 	}
 	if c := &r.Check; c.BodyHex != nil && c.Body == nil && c.BodyFile == "" {
-		text, err := DecodeHex(*c.BodyHex)
+		text, err := decodeHex(*c.BodyHex)
 		if err != nil {
 			return err
 		}
@@ -108,8 +108,8 @@ func (r *Request) decodeBodies() error {
 	return nil
 }
 
-// DecodeHex returns the bytes of text in hexadecimal. An error Is load.ErrUsage.
-func DecodeHex(text string) (string, error) {
+// decodeHex returns the bytes of text in hexadecimal. An error Is load.ErrUsage.
+func decodeHex(text string) (string, error) {
 	bytes, err := hex.DecodeString(text)
 	if err != nil {
 		return "", load.UsageError(fmt.Sprintf("the body %.40q is not hexadecimal: give two digits for each byte, such as 0a05", text))
