@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,6 +20,7 @@ type server struct {
 	calls atomic.Int64 // so far
 	open  atomic.Int64 // calls that are being answered
 	conns atomic.Int64 // open connections
+	spoke sync.Map     // the connections that sent something
 }
 
 // serve runs a server until SIGTERM, and returns its exit status.
@@ -50,9 +52,11 @@ func (s *server) connState(c net.Conn, state http.ConnState) {
 	switch {
 	case state == http.StateNew && s.conns.Add(1) > 20 && s.fault == "takes 20":
 		c.Close()
+	case state == http.StateActive:
+		s.spoke.Store(c, true)
 	case state == http.StateClosed:
 		s.conns.Add(-1)
-		if s.fault == "dies of clients that leave" && s.calls.Load() == 0 {
+		if _, spoke := s.spoke.LoadAndDelete(c); s.fault == "dies of clients that leave" && !spoke {
 			os.Exit(1)
 		}
 	}
