@@ -54,7 +54,7 @@ portability: build ## install other compilers and test the C subjects and the C 
 
 peers: build ## install or build the servers and the stack to compare with
 	@scripts/setup peers
-	@for get in subjects/http-*/get subjects/chat-*/get subjects/stack-*/get; do "$$get" || echo "make: continuing without $$(basename "$$(dirname "$$get")")" >&2; done
+	@for get in subjects/http-*/get subjects/chat-*/get subjects/stack-*/get subjects/grpc-*/get; do "$$get" || echo "make: continuing without $$(basename "$$(dirname "$$get")")" >&2; done
 	@build/weir lab build
 
 web-bars: build ## test weir serve with idle connections, slow attacks and a large file

@@ -190,3 +190,21 @@ func (g *generator) report(ctx context.Context) (r load.Report, text json.RawMes
 	}
 	return r, ev.Report, err
 }
+
+// withErrors adds to a failure of the subject in the warm-up which errors the generator found, and
+// an example. It ends the load if err is such a failure, and returns any other error as it is.
+func (g *generator) withErrors(ctx context.Context, err error) error {
+	why, failed := errors.AsType[failure](err)
+	if !failed || g.send("stop") != nil {
+		return err
+	}
+	r, _, wrong := g.report(ctx)
+	if wrong != nil || len(r.Errors) == 0 {
+		return err
+	}
+	example := ""
+	if len(r.Details) > 0 {
+		example = ", for example " + r.Details[0]
+	}
+	return failure(fmt.Sprintf("%s; the load generator found %s%s", why, r.Trouble(), example))
+}

@@ -3,8 +3,11 @@ package lab
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -44,4 +47,25 @@ func TestInterruptionIsReported(t *testing.T) {
 			t.Fatalf("got error %v, want context.Canceled", err)
 		}
 	}
+}
+
+// TestAFailureInTheWarmUpHasTheGeneratorsErrors: a server whose every answer is wrong stalls the
+// warm-up, and the failure says what was wrong.
+func TestAFailureInTheWarmUpHasTheGeneratorsErrors(t *testing.T) {
+	weir, err := weirBinary()
+	must(t, err)
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	g, err := startGenerator([]string{weir, "load", "http", "--steer", "--connections", "2", "--length", "5", server.URL + "/missing"}, sample.Placement{})
+	must(t, err)
+	_, err = g.awaitEvent(t.Context(), "progress", time.Minute)
+	must(t, err)
+	got := g.withErrors(t.Context(), failure("stalled"))
+	if want := "stalled; the load generator found status ("; !strings.HasPrefix(got.Error(), want) || !strings.HasSuffix(got.Error(), ": status 404") {
+		t.Errorf("got failure %q, want one from %q to an example with the status 404", got, want)
+	}
+	if other := errors.New("no such cgroup"); g.withErrors(t.Context(), other) != other {
+		t.Error("got another error for one that is no failure of the subject, want it as it is")
+	}
+	must(t, g.close())
 }

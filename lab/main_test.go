@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "rooms" {
 		serveRooms(os.Args[2], os.Args[3])
 	}
+	if len(os.Args) == 4 && os.Args[1] == "calls" {
+		serveCalls(os.Args[2], os.Args[3])
+	}
 	if len(os.Args) == 3 && os.Args[1] == "stack" {
 		serveStack(os.Args[2])
 	}

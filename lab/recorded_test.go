@@ -57,7 +57,7 @@ func planAndCommands(t *testing.T, e *Experiment) string {
 		}
 		b.WriteString("\n")
 	}
-	return strings.NewReplacer(filepath.Join(dir, "www"), "WWW", filepath.Join(dir, "tls", "cert.pem"), "CA").Replace(b.String())
+	return strings.NewReplacer(filepath.Join(dir, "www"), "WWW", filepath.Join(dir, "tls", "cert.pem"), "CA", dir, "RUN").Replace(b.String())
 }
 
 func golden(t *testing.T, name, got string) {

@@ -151,6 +151,7 @@ func (r *Runner) warmUntilSteady(ctx context.Context, g *generator, s *workload.
 		}
 		return w.addProgress(sample.Monotonic(), ev.Sent, cpu)
 	})
+	err = g.withErrors(ctx, err)
 	if w.sentMessages > 0 {
 		t.WarmMessages, t.ColdUSPerMsg = w.sentMessages, us(w.cpu-first)/float64(w.sentMessages)
 	}

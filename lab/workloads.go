@@ -13,6 +13,7 @@ import (
 	"weir/lab/report"
 	"weir/lab/workload"
 	"weir/lab/workload/chat"
+	"weir/lab/workload/grpc"
 	"weir/lab/workload/http"
 	"weir/lab/workload/stack"
 	"weir/lab/workload/stream"
@@ -45,6 +46,7 @@ var kinds = []kind{
 	{http.Proxy, http.Workload{}, loadsOf[http.Load]{}},
 	{http.Requests, http.Workload{Described: true}, loadsOf[http.Load]{}},
 	{websocket.Name, websocket.Workload{}, loadsOf[websocket.Load]{}},
+	{grpc.Name, grpc.Workload{}, loadsOf[grpc.Load]{}},
 	{"chat", chat.Workload{}, loadsOf[chat.Load]{}},
 	{"stack", stack.Workload{}, loadsOf[stack.Load]{}},
 }

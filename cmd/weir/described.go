@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"weir/lab"
 	"weir/lab/contract"
@@ -12,7 +13,8 @@ type describedFlags struct {
 	Get        string `help:"Ask for this path, of any HTTP servers: with the experiment requests, which is the default then." placeholder:"PATH"`
 	Mix        string `predictor:"file" help:"Send the described requests of this file, as of weir load http --mix, with the experiment requests." placeholder:"FILE"`
 	WS         string `name:"ws" help:"Send messages to this path, of any WebSocket servers: with the experiment websocket, which is the default then." placeholder:"PATH"`
-	Message    string `help:"With --ws: the text of every message, which any message answers (default: 100 bytes that differ, and are echoed)." placeholder:"TEXT"`
+	GRPC       string `name:"grpc" help:"Call this method, of any gRPC servers: with the experiment calls, which is the default then." placeholder:"/SERVICE/METHOD"`
+	Message    string `help:"With --ws: the text of every message, which any message answers (default: 100 bytes that differ, and are echoed). With --grpc: the message in hexadecimal, as protobuf encodes it, or @FILE with it as it is (default: an empty message)." placeholder:"TEXT"`
 	HTTP2      bool   `name:"http2" help:"HTTP/2: with TLS by ALPN, without it with prior knowledge (h2c)."`
 	TLS        bool   `name:"tls" help:"Requests by TLS, of servers that --subject gives by a command: with {cert} and {key} in the command for the lab's certificate, or with a certificate of their own. A server at an https:// address needs no --tls."`
 	Insecure   bool   `short:"k" help:"TLS: accept any certificate."`
@@ -20,10 +22,19 @@ type describedFlags struct {
 	ServerName string `help:"TLS: the name to ask for and to verify (default: the host of the address)." placeholder:"NAME"`
 }
 
-// check returns an error if the flags describe two loads.
+// check returns an error if the flags describe two loads, or a message of none.
 func (f *describedFlags) check() error {
-	if f.WS != "" && (f.Get != "" || f.Mix != "") {
-		return usageError{errors.New("--ws describes messages, and --get and --mix requests: give one of them")}
+	loads := 0
+	for _, given := range []bool{f.Get != "" || f.Mix != "", f.WS != "", f.GRPC != ""} {
+		if given {
+			loads++
+		}
+	}
+	switch {
+	case loads > 1:
+		return usageError{errors.New("--get and --mix describe requests, --ws messages, and --grpc calls: give one of them")}
+	case f.Message != "" && f.WS == "" && f.GRPC == "":
+		return usageError{errors.New("--message is the message of a load that --ws or --grpc describes: give one of them")}
 	}
 	return nil
 }
@@ -35,14 +46,21 @@ func (f *describedFlags) experiment() string {
 		return "requests"
 	case f.WS != "":
 		return "websocket"
+	case f.GRPC != "":
+		return "calls"
 	}
 	return ""
 }
 
 // settings returns the flags as settings of a load.
 func (f *describedFlags) settings() []loadFlag {
+	file, isFile := "", false
+	if f.GRPC != "" {
+		file, isFile = strings.CutPrefix(f.Message, "@")
+	}
 	return []loadFlag{
-		{"path", f.Get, f.Get != ""}, {"mix", f.Mix, f.Mix != ""}, {"path", f.WS, f.WS != ""}, {"message", f.Message, f.Message != ""}, {"http2", f.HTTP2, f.HTTP2}, {"tls", f.TLS, f.TLS},
+		{"path", f.Get, f.Get != ""}, {"mix", f.Mix, f.Mix != ""}, {"path", f.WS, f.WS != ""}, {"method", f.GRPC, f.GRPC != ""},
+		{"message", f.Message, f.Message != "" && !isFile}, {"message_file", file, isFile}, {"http2", f.HTTP2, f.HTTP2}, {"tls", f.TLS, f.TLS},
 		{"insecure", f.Insecure, f.Insecure}, {"ca", f.CA, f.CA != ""}, {"server_name", f.ServerName, f.ServerName != ""},
 	}
 }

@@ -17,6 +17,7 @@ import (
 type loadCmd struct {
 	Stream streamCmd    `cmd:"" help:"Send messages at a constant rate on many connections; example: weir load stream -c 64 --rate-per-connection 125 127.0.0.1:7000"`
 	HTTP   httpCmd      `cmd:"" name:"http" help:"Send requests to a web server; example: weir load http -c 64 --rate 5000 http://127.0.0.1:8080/"`
+	GRPC   grpcCmd      `cmd:"" name:"grpc" help:"Call a method of a gRPC server; example: weir load grpc -c 8 --streams 8 --rate 5000 --message 0a05776f726c64 http://127.0.0.1:50051/helloworld.Greeter/SayHello"`
 	WS     wsCmd        `cmd:"" name:"ws" help:"Send messages to a WebSocket server; example: weir load ws -c 64 --rate 5000 ws://127.0.0.1:8080/echo"`
 	Stack  stackLoadCmd `cmd:"" help:"Send pings, connections and bulk data to a TCP/IP stack; example: weir load stack rr 10.77.0.2"`
 	Chat   chatLoadCmd  `cmd:"" help:"Send messages to the rooms of an IRC server; example: weir load chat -c 64 --rate 500 127.0.0.1:6667"`

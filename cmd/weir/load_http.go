@@ -90,11 +90,16 @@ func (c *httpCmd) send(ctx context.Context, t *terminal, config httpload.Config)
 	if c.Ramp != "" {
 		return c.runRamp(ctx, t, config)
 	}
-	if c.Knee.given && (c.Limit <= 0 || c.Limit > c.Timeout) {
-		return usageError{fmt.Errorf("load: a limit of %v is out of range: give more than 0 and at most the timeout, %v", c.Limit, c.Timeout)}
+	return c.loadFlags.sendRequests(ctx, t, c.Limit, config)
+}
+
+// sendRequests sends requests, or searches for their knee.
+func (f *loadFlags) sendRequests(ctx context.Context, t *terminal, limit time.Duration, config httpload.Config) error {
+	if f.Knee.given && (limit <= 0 || limit > config.Timeout) {
+		return usageError{fmt.Errorf("load: a limit of %v is out of range: give more than 0 and at most the timeout, %v", limit, config.Timeout)}
 	}
-	s := sender[httpload.Config, httpload.Report, *httpload.Report]{loadFlags: c.loadFlags, unit: "answered", run: httpload.Run,
-		minRate: load.MinRate, maxRate: httpload.MaxRate, limit: c.Limit,
+	s := sender[httpload.Config, httpload.Report, *httpload.Report]{loadFlags: *f, unit: "answered", run: httpload.Run,
+		minRate: load.MinRate, maxRate: httpload.MaxRate, limit: limit,
 		atRate: func(to httpload.Config, rate float64) httpload.Config {
 			if to.Rate = rate; rate == 0 {
 				to.Pattern = ""

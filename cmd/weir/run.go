@@ -24,7 +24,7 @@ import (
 )
 
 type runCmd struct {
-	Experiment string `arg:"" optional:"" predictor:"experiment" help:"A built-in experiment (im, im-published, web, http, proxy, pipes, chat, stack, stack-ipv6) or the path of a .toml file."`
+	Experiment string `arg:"" optional:"" predictor:"experiment" help:"A built-in experiment (im, im-published, web, http, proxy, pipes, grpc, chat, stack, stack-ipv6) or the path of a .toml file."`
 
 	Quick      bool `xor:"form" help:"As many short blocks as fit into four minutes."`
 	Paper      bool `xor:"form" help:"The published plan, for im 60 seconds and 1 to 64 connections: about 2 hours."`
@@ -84,6 +84,7 @@ Examples:
   weir lab run pipes --quick
   weir lab run im --agents 2 --agents-listen 192.0.2.1:4222 --patterns poisson --connections 64
   weir lab run stack --quick
+  weir lab run --grpc /helloworld.Greeter/SayHello --message 0a05776f726c64 --subject "mine=./server --port {port}"
   weir lab run --resume runs/first`
 }
 

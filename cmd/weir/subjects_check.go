@@ -39,6 +39,7 @@ Examples:
   weir lab check --get /hello --subject "mine=./server --port {port}"
   weir lab check --get /hello --tls --insecure --subject "mine=./server --port {port}"
   weir lab check --ws /chat --message hello --subject "mine=./server --port {port}"
+  weir lab check --grpc /helloworld.Greeter/SayHello --subject "mine=./server --port {port}"
   weir lab check c-fork --only "SIGTERM while busy" -v`
 }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // LoadKinds are the commands of weir load, which start the arguments of a share.
-var LoadKinds = []string{"stream", "http", "ws", "chat", "stack"}
+var LoadKinds = []string{"stream", "http", "grpc", "ws", "chat", "stack"}
 
 // FileFlags are the flags of weir load that name a file. An agent refuses them unless they name a
 // file of the share, so that a load neither sends files of its machine nor writes any. The body of

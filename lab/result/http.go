@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Requests holds the settings of a load that only HTTP requests have, for the generator and for the
-// subject.
+// Requests holds the settings of a load that only HTTP requests and gRPC calls have, for the
+// generator and for the subject.
 type Requests struct {
 	Path string `json:"path,omitempty"`
 	// arrival pattern of a load with a rate; empty: evenly spaced
@@ -23,7 +23,8 @@ type Requests struct {
 	TLS     bool `json:"tls,omitempty"`  // requests and responses are encrypted
 	// no warm-up: the measured window starts with the first request
 	Cold bool `json:"cold,omitempty"`
-	// described requests: the first of them, and a digest of all; empty: a GET of Path
+	// described requests: the first of them, and a digest of all; of gRPC calls the expected
+	// status, and a digest; empty: a GET of Path
 	Mix     string `json:"mix,omitempty"`
 	HTTP2   bool   `json:"http2,omitempty"`   // instead of HTTP/1.1
 	Streams int    `json:"streams,omitempty"` // requests at once on a connection of HTTP/2; 0: 1

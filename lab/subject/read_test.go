@@ -71,7 +71,7 @@ func TestReadRejects(t *testing.T) {
 		{"no run", without("run"), []string{"run: missing"}},
 		{"bad name", without("name") + "name = \"My Server\"\n", []string{`:5: name: "My Server"`, "a-z"}},
 		{"name with a path", without("name") + "name = \"../x\"\n", []string{`name: "../x"`}},
-		{"unknown workload", without("workloads") + "workloads = [\"sink\", \"http\"]\n", []string{`:5: workloads: there is no workload "http", only sink, echo, page, files, proxy, requests, websocket, chat`}},
+		{"unknown workload", without("workloads") + "workloads = [\"sink\", \"http\"]\n", []string{`:5: workloads: there is no workload "http", only sink, echo, page, files, proxy, requests, websocket, grpc, chat`}},
 		{"workload twice", without("workloads") + "workloads = [\"sink\", \"sink\"]\n", []string{`"sink" is given twice`}},
 		{"unknown readiness", least + "ready = \"soon\"\n", []string{`:6: ready: "soon" is none of listen, connect and line: TEXT`}},
 		{"line without text", least + "ready = \"line: \"\n", []string{":6: ready:", "no text"}},

@@ -133,9 +133,10 @@ func (s *Subject) checkNumbers() *problem {
 	return nil
 }
 
-// Workloads lists the valid workloads: two on messages, four on HTTP requests, one on chat rooms,
-// and the one of TCP/IP stacks. Package lab has a workload for each name.
-var Workloads = []string{"sink", "echo", "page", "files", "proxy", "requests", "websocket", "chat", stack}
+// Workloads lists the valid workloads: two on messages, four on HTTP requests, one on WebSocket
+// messages, one on gRPC calls, one on chat rooms, and the one of TCP/IP stacks. Package lab has a
+// workload for each name.
+var Workloads = []string{"sink", "echo", "page", "files", "proxy", "requests", "websocket", "grpc", "chat", stack}
 
 // placesOnly, everything and ofInside are the placeholders that a key may contain.
 var (

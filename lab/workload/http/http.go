@@ -54,7 +54,7 @@ func (w Workload) Contract() contract.Kind {
 
 // Open implements workload.Workload. For files of the lab it makes the folder that subjects serve,
 // a certificate if a load needs one, and starts the upstream behind proxies.
-func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
+func (w Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Load) (workload.Session, error) {
 	v := &session{Servers: workload.Servers{Site: s}}
 	var err error
 	var encryptions []*Encryption
@@ -64,7 +64,7 @@ func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Loa
 	if v.certificate, err = MakeCertificate(s, encryptions); err != nil {
 		return nil, err
 	}
-	if s.Workload == Requests {
+	if w.Described {
 		return v, v.writeMixes(loads)
 	}
 	if v.www, err = makeWWW(s.Dir); err != nil || s.Workload != Proxy {

@@ -102,6 +102,8 @@ func (l *Load) Check(in workload.Context) string {
 		return "sleep_ms must be from 0 to 60000, and with it sleep_every says which requests sleep"
 	case l.Filters < 0 || l.Filters > 1000:
 		return "filters must be from 0 to 1000"
+	case slices.ContainsFunc(l.Mix, func(r httpload.Request) bool { return r.GRPC }):
+		return "gRPC calls are for the workload grpc: describe one by its keys"
 	}
 	return ""
 }

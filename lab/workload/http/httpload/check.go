@@ -1,6 +1,7 @@
 package httpload
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"regexp"
@@ -24,9 +25,11 @@ type Check struct {
 	Body *string `toml:"body,omitempty"` // exactly this; nil: not checked
 	// a file with the body; ReadFiles replaces it
 	BodyFile string `toml:"body_file,omitempty"`
-	Length   *int64 `toml:"length,omitempty"` // in bytes; nil: not checked
-	SHA256   string `toml:"sha256,omitempty"` // in hexadecimal
-	Match    string `toml:"match,omitempty"`  // a regular expression (RE2) that is found in it
+	// the body in hexadecimal; nil: not checked. ReadFiles replaces it
+	BodyHex *string `toml:"body_hex,omitempty"`
+	Length  *int64  `toml:"length,omitempty"` // in bytes; nil: not checked
+	SHA256  string  `toml:"sha256,omitempty"` // in hexadecimal
+	Match   string  `toml:"match,omitempty"`  // a regular expression (RE2) that is found in it
 	// fields as "path=value": names and array indices are separated by dots, and a backslash makes
 	// a dot, an equals sign or a backslash part of a name. The value is JSON; what is not JSON is a
 	// string.
@@ -49,8 +52,8 @@ func (c *Check) partial() bool {
 // wrong returns what is wrong with c, or "".
 func (c *Check) wrong() string {
 	switch {
-	case c.BodyFile != "":
-		return fmt.Sprintf("the file %q of its expected body was not read: give one body, as text or as a file", c.BodyFile)
+	case c.BodyFile != "" || c.BodyHex != nil:
+		return fmt.Sprintf("its expected body is given twice, or %q was not read: give one body, as text, in hexadecimal or as a file", cmp.Or(c.BodyFile, "body_hex"))
 	case len(c.body()) > MaxBody:
 		return fmt.Sprintf("its expected body has %d bytes: give at most %d", len(c.body()), MaxBody)
 	case c.Same && c.Body != nil:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,6 +93,9 @@ func (c Config) checkMix() string {
 		return "an expected body is of one request: give it in the check of each of several"
 	case c.Expect != nil && len(c.Mix) == 1 && (c.Mix[0].Check.Same || c.Mix[0].Check.Body != nil || c.Mix[0].Check.partial()):
 		return "an expected body leaves nothing else to check: give the body or the other checks"
+	}
+	if !c.HTTP2 && slices.ContainsFunc(c.Mix, func(r Request) bool { return r.GRPC }) {
+		return "a gRPC call is sent over HTTP/2: give --http2 with it"
 	}
 	return wrongMix(c.Mix)
 }

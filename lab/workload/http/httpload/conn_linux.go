@@ -9,7 +9,9 @@ import (
 	"weir/lab/internal/raw"
 	"weir/lab/internal/schedule"
 	"weir/lab/internal/tlsclient"
+	"weir/lab/workload/http/httpload/h2"
 	"weir/lab/workload/http/httpload/response"
+	"weir/lab/workload/http/httpload/unary"
 )
 
 // connState is the state of a connection.
@@ -52,6 +54,8 @@ type conn struct {
 	received    int64     // bytes received of the response
 	answer      response.Parser
 	body        body
+	call        unary.Answer // of gRPC
+	trailer     h2.Trailer   // of HTTP/2
 }
 
 // beginRequest starts the request r on connection i, which must be closed or idle.
@@ -62,6 +66,7 @@ func (l *loop) beginRequest(i int, r *prepared, at, now int64) {
 	c.answer.Share(&r.known)
 	c.answer.Begin(r.isHead())
 	c.body.reset()
+	c.call, c.trailer = unary.Answer{}, h2.Trailer{}
 	l.busy++
 	l.startedCount++
 	if l.Window.Holds(now) {

@@ -36,6 +36,10 @@
 // over all of them. Streams of a connection that send at the same time share a system call. A
 // connection that the server ends by GOAWAY is replaced when its last stream is complete.
 //
+// A request with GRPC is a unary call (package unary). Its answer is correct if it has the expected
+// grpc-status and, where the call succeeds, one whole message, to which the checks apply. An
+// unexpected status has a kind of its own, such as "grpc UNAVAILABLE".
+//
 // # Limitations
 //
 // Linux only; on other systems Run returns an error. One server, no pipelining. TLS

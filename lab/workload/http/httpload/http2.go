@@ -36,6 +36,14 @@ func (c Config) checkHTTP2() string {
 
 // requestHTTP2 returns r for HTTP/2 (RFC 9113, section 8.3.1).
 func (r *Request) requestHTTP2(c *Config) *h2.Request {
+	if r.GRPC {
+		return r.callHTTP2(c)
+	}
+	return &h2.Request{Fields: r.fieldsHTTP2(c), Body: []byte(r.Body), Head: r.Method == "HEAD"}
+}
+
+// fieldsHTTP2 returns the fields of r for HTTP/2.
+func (r *Request) fieldsHTTP2(c *Config) []hpack.HeaderField {
 	fields := r.fields(c)
 	scheme := "http"
 	if u, err := url.Parse(c.URL); err == nil {
@@ -45,7 +53,7 @@ func (r *Request) requestHTTP2(c *Config) *h2.Request {
 	for _, f := range fields[1:] {
 		list = append(list, hpack.HeaderField{Name: strings.ToLower(f.name), Value: f.value})
 	}
-	return &h2.Request{Fields: list, Body: []byte(r.Body), Head: r.Method == "HEAD"}
+	return list
 }
 
 // errNoHTTP2 is the error of a server that does not choose HTTP/2.
@@ -61,14 +69,15 @@ func choseHTTP2(s tls.ConnectionState) error {
 
 // exchange is a request over HTTP/2 on a blocking connection.
 type exchange struct {
-	head response.Head
-	text []byte
-	done bool
-	err  error
+	head    response.Head
+	trailer h2.Trailer
+	text    []byte
+	done    bool
+	err     error
 }
 
 func (e *exchange) Head(_ int, h response.Head, _ int) { e.head = h }
-func (e *exchange) End(int)                            { e.done = true }
+func (e *exchange) End(_ int, t h2.Trailer)            { e.done, e.trailer = true, t }
 func (e *exchange) Failed(_ int, err error)            { e.done, e.err = true, err }
 
 func (e *exchange) Data(_ int, piece []byte) {

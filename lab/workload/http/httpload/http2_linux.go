@@ -135,12 +135,23 @@ func (e events) Head(i int, h response.Head, size int) {
 
 func (e events) Data(i int, piece []byte) {
 	c := &e.conns[i]
-	if c.received += int64(len(piece)); c.request.isExpectedStatus(c.answer.Status) {
-		c.request.feed(&c.body, piece, c.answer.Coding)
+	if c.received += int64(len(piece)); !c.request.isExpectedStatus(c.answer.Status) {
+		return
 	}
+	if c.request.GRPC {
+		var err error
+		if piece, err = c.call.Feed(piece); err != nil {
+			e.fail(i, e.receivedAt, kindMessage, "%v", err)
+			return
+		}
+	}
+	c.request.feed(&c.body, piece, c.answer.Coding)
 }
 
-func (e events) End(i int) { e.responseComplete(i, e.receivedAt) }
+func (e events) End(i int, t h2.Trailer) {
+	e.conns[i].trailer = t
+	e.responseComplete(i, e.receivedAt)
+}
 
 func (e events) Failed(i int, err error) {
 	kind := kindProtocol

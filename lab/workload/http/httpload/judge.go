@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	nethttp "net/http"
+	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -28,5 +29,12 @@ func (r *Request) Judge(status int, body []byte) error {
 	return nil
 }
 
-// FormatMix returns requests as a file that ParseMix reads.
-func FormatMix(mix []Request) ([]byte, error) { return toml.Marshal(mixFile{mix}) }
+// FormatMix returns requests as a file that ParseMix reads. Bodies that are not UTF-8, which TOML
+// cannot hold, are in hexadecimal.
+func FormatMix(mix []Request) ([]byte, error) {
+	mix = slices.Clone(mix)
+	for i := range mix {
+		mix[i].encodeBodies()
+	}
+	return toml.Marshal(mixFile{mix})
+}

@@ -53,6 +53,9 @@ func (c *Config) prepare() []*prepared {
 	for i, r := range mix {
 		p := &prepared{Request: r, wire: r.encode(c), learned: r.Check.Same}
 		p.low, p.high, _ = r.Status.span()
+		if r.GRPC {
+			p.low, p.high = nethttp.StatusOK, nethttp.StatusOK
+		}
 		if c.HTTP2 {
 			p.http2 = r.requestHTTP2(c)
 		}

@@ -106,6 +106,9 @@ func (p *prepared) learn(conn net.Conn) error {
 		if err := e.run(conn, p.http2); err != nil {
 			return err
 		}
+		if p.GRPC {
+			return p.learnCall(&e)
+		}
 		return p.learnFrom(e.head.Status, e.text, e.head.Coding)
 	}
 	if _, err := conn.Write(p.wire); err != nil {

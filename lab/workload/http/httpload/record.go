@@ -14,6 +14,8 @@ const (
 	kindProtocol = "protocol" // not HTTP/1.1, or not HTTP/2
 	kindStream   = "stream"   // HTTP/2: the server reset the stream
 	kindGoAway   = "goaway"   // HTTP/2: the server went away before it processed the request
+	kindMessage  = "message"  // gRPC: not one message as it is
+	kindGRPC     = "grpc "    // gRPC: starts the kind of a status that is not the expected one
 	kindLimit    = "limit"    // more requests under way than Config.Connections
 )
 

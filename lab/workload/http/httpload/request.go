@@ -42,8 +42,13 @@ type Request struct {
 	Body    string   `toml:"body,omitempty"`
 	// a file with the body; ReadFiles replaces it
 	BodyFile string `toml:"body_file,omitempty"`
-	Status   Status `toml:"status,omitempty"` // expected; empty: 200
-	Check    Check  `toml:"check,omitempty"`  // of the body of the answer
+	// the body in hexadecimal; ReadFiles replaces it
+	BodyHex string `toml:"body_hex,omitempty"`
+	// a unary gRPC call, only over HTTP/2: Body is its message, the Check is of the message of the
+	// answer, and headers are metadata
+	GRPC   bool   `toml:"grpc,omitempty"`
+	Status Status `toml:"status,omitempty"` // expected; empty: 200, and OK of a call
+	Check  Check  `toml:"check,omitempty"`  // of the body of the answer
 }
 
 // Status is an expected status, such as 201, or a class of them, such as 2xx.
@@ -64,7 +69,12 @@ func (s Status) span() (low, high int, ok bool) {
 }
 
 // method returns the method.
-func (r *Request) method() string { return cmp.Or(r.Method, nethttp.MethodGet) }
+func (r *Request) method() string {
+	if r.GRPC {
+		return nethttp.MethodPost
+	}
+	return cmp.Or(r.Method, nethttp.MethodGet)
+}
 
 // name identifies r in messages.
 func (r *Request) name() string { return r.method() + " " + cmp.Or(r.Path, "of the URL") }
@@ -72,6 +82,12 @@ func (r *Request) name() string { return r.method() + " " + cmp.Or(r.Path, "of t
 // wrong returns what is wrong with r, or "".
 func (r *Request) wrong() string {
 	_, _, statusOK := r.Status.span()
+	if r.GRPC {
+		statusOK = true
+		if why := r.wrongCall(); why != "" {
+			return why
+		}
+	}
 	switch {
 	case r.Weight < 0 || r.Weight > MaxWeight:
 		return fmt.Sprintf("a weight of %d is out of range: give 1 to %d", r.Weight, MaxWeight)
@@ -81,8 +97,8 @@ func (r *Request) wrong() string {
 		return "the method CONNECT makes a tunnel and not a request: give another method"
 	case r.Path != "" && !validPath(r.Path):
 		return fmt.Sprintf("the path %.60q is invalid: start it with a slash, write other characters than printable ASCII as %%XX, leave out #, and use at most %d bytes", r.Path, MaxPath)
-	case r.BodyFile != "":
-		return fmt.Sprintf("the file %q of its body was not read: give one body, as text or as a file", r.BodyFile)
+	case r.BodyFile != "" || r.BodyHex != "":
+		return fmt.Sprintf("its body is given twice, or %q was not read: give one body, as text, in hexadecimal or as a file", cmp.Or(r.BodyFile, "body_hex"))
 	case len(r.Body) > MaxBody:
 		return fmt.Sprintf("its body has %d bytes: give at most %d", len(r.Body), MaxBody)
 	case !statusOK:
@@ -163,8 +179,12 @@ func wrongMix(mix []Request) string {
 	return ""
 }
 
-// ReadFiles replaces the names of files in r by their content. Names are relative to dir.
+// ReadFiles replaces the names of files in r by their content, and bodies in hexadecimal by their
+// bytes. Names are relative to dir.
 func (r *Request) ReadFiles(dir string) error {
+	if err := r.decodeBodies(); err != nil {
+		return err
+	}
 	if r.BodyFile != "" && r.Body == "" {
 		text, err := readBody(dir, r.BodyFile)
 		if err != nil {

@@ -100,6 +100,12 @@ func (c *conn) judge() (kind, detail string) {
 	switch {
 	case !r.isExpectedStatus(a.Status):
 		return kindStatus, fmt.Sprintf("status %d", a.Status)
+	case r.GRPC:
+		if kind, detail := r.judgeCall(&c.call, c.trailer); kind != "" {
+			return kind, detail
+		}
+	}
+	switch {
 	case r.exact == nil:
 		return r.parts.judge(&c.body, a.Coding)
 	case !r.exact.isExpected(&c.body, a.Coding):

@@ -35,7 +35,7 @@ func (c *Conn) headReceived(s *stream) error {
 	case s.headDone && (f.status != 0 || !c.ends):
 		return c.malformed(s.id, "trailers have a :status or do not end the stream")
 	case s.headDone:
-		return c.ended(s)
+		return c.ended(s, f.trailer)
 	case f.status == 0:
 		return c.malformed(s.id, "a response has no :status")
 	case f.status == 101:
@@ -49,7 +49,7 @@ func (c *Conn) headReceived(s *stream) error {
 	s.head, s.headDone = f.head, true
 	c.events.Head(s.handle, s.head, len(c.block))
 	if c.ends && c.streams[s.id] == s { // the event may have cancelled it
-		return c.ended(s)
+		return c.ended(s, f.trailer)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (c *Conn) data(f *http2.DataFrame) error {
 		return nil // the event cancelled it
 	}
 	if f.StreamEnded() {
-		return c.ended(s)
+		return c.ended(s, Trailer{})
 	}
 	s.consumed = c.reopen(id, s.consumed+int64(f.Length))
 	return nil
@@ -97,7 +97,7 @@ func (c *Conn) reopen(id uint32, consumed int64) int64 {
 
 // ended handles the end of a response. A server that answers before it has the whole body of the
 // request does not need the rest (RFC 9113, section 8.1).
-func (c *Conn) ended(s *stream) error {
+func (c *Conn) ended(s *stream, t Trailer) error {
 	if s.head.Length >= 0 && s.received != s.head.Length && !s.isHead && s.head.Status != 304 {
 		return c.malformed(s.id, "a body is shorter than its content-length")
 	}
@@ -106,6 +106,6 @@ func (c *Conn) ended(s *stream) error {
 	}
 	handle := s.handle
 	c.close(s)
-	c.events.End(handle)
+	c.events.End(handle, t)
 	return nil
 }

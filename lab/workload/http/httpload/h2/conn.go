@@ -31,7 +31,7 @@ const (
 type Events interface {
 	Head(handle int, h response.Head, size int) // the head of the final response, and its size
 	Data(handle int, piece []byte)              // a piece of its body, valid until it returns
-	End(handle int)                             // the response is complete; the stream is closed
+	End(handle int, t Trailer)                  // the response is complete; the stream is closed
 	Failed(handle int, err error)               // the stream is closed by an error, a *StreamError
 }
 

@@ -18,8 +18,10 @@ type log struct{ strings.Builder }
 func (l *log) Head(i int, h response.Head, size int) {
 	fmt.Fprintf(l, "head %d %+v %d\n", i, h, size)
 }
-func (l *log) Data(i int, piece []byte)  { fmt.Fprintf(l, "data %d %q\n", i, piece) }
-func (l *log) End(i int)                 { fmt.Fprintf(l, "end %d\n", i) }
+func (l *log) Data(i int, piece []byte) { fmt.Fprintf(l, "data %d %q\n", i, piece) }
+func (l *log) End(i int, t Trailer) {
+	fmt.Fprintf(l, "end %d%s\n", i, strings.TrimRight(" "+t.GRPCStatus+" "+t.GRPCMessage, " "))
+}
 func (l *log) Failed(i int, err error)   { fmt.Fprintf(l, "failed %d %v\n", i, err) }
 func request(path, body string) *Request { return &Request{Fields: list(path), Body: []byte(body)} }
 
@@ -151,7 +153,7 @@ type quiet struct{}
 
 func (quiet) Head(int, response.Head, int) {}
 func (quiet) Data(int, []byte)             {}
-func (quiet) End(int)                      {}
+func (quiet) End(int, Trailer)             {}
 func (quiet) Failed(int, error)            {}
 
 // FuzzFeed checks that events and output do not depend on how the input is split, and that no

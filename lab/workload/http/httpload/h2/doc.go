@@ -11,5 +11,5 @@
 // # Limitations
 //
 // No server push, no priorities, and no CONNECT. Of a response only the fields that frame it or
-// encode its body are kept. Trailers are checked and dropped.
+// encode its body are kept, and of the fields that end it the status of gRPC.
 package h2

@@ -9,10 +9,18 @@ import (
 	"weir/lab/workload/http/httpload/response"
 )
 
-// fields are the decoded fields of a response, of which only those are kept that frame it or encode
-// its body.
+// Trailer is the status of a gRPC call, in the block of fields that ended a response: its trailers,
+// or its head if that ended it. It is empty if data ended the response.
+type Trailer struct {
+	GRPCStatus  string // a field that is given twice is joined by a comma
+	GRPCMessage string // percent-encoded
+}
+
+// fields are the decoded fields of a response, of which only those are kept that frame it, encode
+// its body, or are a status of gRPC.
 type fields struct {
 	head    response.Head
+	trailer Trailer
 	status  int    // 0: none
 	regular bool   // a field that is no pseudo-header field was seen
 	wrong   string // what is malformed; empty: nothing
@@ -69,6 +77,13 @@ func (f *fields) addRegular(h hpack.HeaderField) {
 		default:
 			f.head.Coding = response.OtherCoding
 		}
+	case "grpc-status":
+		if f.trailer.GRPCStatus != "" {
+			h.Value = f.trailer.GRPCStatus + "," + h.Value
+		}
+		f.trailer.GRPCStatus = h.Value
+	case "grpc-message":
+		f.trailer.GRPCMessage = h.Value
 	case "connection", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade":
 		f.wrong = "a response has the field " + h.Name + ", which HTTP/2 does not have"
 	}
