@@ -10,6 +10,7 @@ import (
 
 	"weir/lab/agent"
 	"weir/lab/result"
+	"weir/lab/subject"
 	"weir/lab/workload"
 )
 
@@ -88,7 +89,8 @@ func TestSharesOfALoadAddUpToItsCell(t *testing.T) {
 	e, err := ParseExperiment("mine.toml", []byte("workload = \"requests\"\nsubjects = []\nconnections = [23]\n[[load]]\nname = \"open\"\nrate = 0.7\npattern = \"poisson\"\n"))
 	must(t, err)
 	must(t, e.Validate())
-	r := &Runner{experiment: e, workload: sessionOf(t, "requests"), options: Options{Agents: AgentOptions{Count: 5}}, plan: Plan{Seed: 3}}
+	r := &Runner{experiment: e, workload: sessionOf(t, "requests"), options: Options{Agents: AgentOptions{Count: 5}}, plan: Plan{Seed: 3},
+		subjects: map[string]contender{"mine": {Subject: &subject.Subject{Name: "mine"}}}}
 	p := Place{Cell: workload.Cell{Load: "open", Connections: 23, Pattern: "poisson"}, Subject: "mine"}
 	shares, err := r.split(e.Loads[0], p.Cell)
 	must(t, err)

@@ -221,7 +221,7 @@ func currentAccounting() (result.AccountingMethod, error) {
 // without a trial do not: its directory is free for the next attempt.
 func (r *Runner) Close() error {
 	r.store.close()
-	if r.resumedFrom == nil && len(r.results.Trials)+len(r.results.Probes) == 0 {
+	if r.resumedFrom == nil && len(r.results.Trials)+len(r.results.Probes)+len(r.results.KneeProbes) == 0 {
 		r.store.discard()
 	}
 	var err error
