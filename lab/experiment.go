@@ -242,7 +242,7 @@ func (e *Experiment) Validate() error {
 		{inRange(e.Saturation, 1, 100), "saturation: shares must be from 1 to 100 percent"},
 		{len(e.Saturation) == 0 || traits.MaxRate != nil, "saturation: only echoes show whether a subject keeps up: set the workload echo"},
 		{len(e.Saturation) == 0 || !*e.AAControl, "saturation: shares of capacity are measured without an A/A control: leave it out"},
-		{e.Knee == "" || traits.MaxKnee != nil, "knee: its messages have no latency that a rate could raise: set the workload echo, requests, websocket or chat"},
+		{e.Knee == "" || traits.MaxKnee != nil, "knee: its messages have no latency that a rate could raise: set the workload echo, requests, websocket, grpc or chat"},
 		{e.Knee == "" || len(e.Saturation) == 0 && !*e.AAControl, "knee: a search needs no saturation and no A/A control: leave them out"},
 		{len(e.Loads) > 0, "load: give at least one [[load]]"},
 	} {

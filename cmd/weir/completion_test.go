@@ -26,7 +26,7 @@ func TestCompletionOffersCommandsAndFlags(t *testing.T) {
 		{"weir help lab r", []string{"report", "run"}},
 		{"weir lab run --qu", []string{"--quick"}},
 		{"weir lab run im-", []string{"im-published"}},
-		{"weir lab run --rat", []string{"--rate-per-connection"}},
+		{"weir lab run --rat", []string{"--rate", "--rate-per-connection"}},
 		{"weir lab run --subjects c-ep", []string{"c-epoll"}},
 		{"weir lab run --subjects go-loop,c-ep", []string{"go-loop,c-epoll"}},
 		{"weir lab check go-loop c-ep", []string{"c-epoll"}},

@@ -5,9 +5,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weir/lab/workload/grpc"
+	"weir/lab/workload/websocket"
 )
 
 // echoCalls starts a gRPC server that answers each call by its own message, and returns the URL of
@@ -78,8 +82,10 @@ func TestLoadGRPCRefusesInvalidFlags(t *testing.T) {
 // description.
 func TestDescribedLoadsAreThoseOfTheFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		"have no setting method":                    {"--get=/", "--grpc=/a.B/C"},
-		"have no setting message":                   {"--get=/", "--message=00"},
+		"--ws messages, and --grpc calls: give one": {"--get=/", "--grpc=/a.B/C"},
+		"that --ws or --grpc describes: give one":   {"--get=/", "--message=00"},
+		"go over HTTP/1.1: leave --http2 out":       {"--ws=/", "--http2"},
+		"insecure accepts any certificate and ca":   {"--grpc=/a.B/C", "--http2", "--tls", "--insecure", "--ca=a.pem"},
 		`the method "a.B/C" is invalid`:             {"--grpc=a.B/C"},
 		`the body "0" is not hexadecimal`:           {"--grpc=/a.B/C", "--message=0"},
 		"cannot read the body of a request":         {"--grpc=/a.B/C", "--message=@/there/is/no/such"},
@@ -91,6 +97,41 @@ func TestDescribedLoadsAreThoseOfTheFlags(t *testing.T) {
 			if !errors.As(err, new(usageError)) || !strings.Contains(err.Error(), want) {
 				t.Errorf("lab %s %q: got error %v, want bad usage with %q", command, args, err, want)
 			}
+		}
+	}
+}
+
+// TestAMessageIsTextOrHexadecimal checks that --message has the meaning of the load that it is of,
+// and that --http2 changes nothing about calls.
+func TestAMessageIsTextOrHexadecimal(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "message")
+	if err := os.WriteFile(file, []byte("\n\x02\xffx"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		flags describedFlags
+		want  string
+	}{
+		{describedFlags{WS: "/", Message: "@0a02"}, "@0a02"},
+		{describedFlags{GRPC: "/a.B/C", Message: "0a02", HTTP2: true}, "0a02"},
+		{describedFlags{GRPC: "/a.B/C", Message: "@" + file}, "0a02ff78"},
+	} {
+		c := runCmd{describedFlags: test.flags}
+		c.Experiment = test.flags.experiment()
+		e, err := c.experiment()
+		if err != nil {
+			t.Errorf("%+v: got error %v, want an experiment", test.flags, err)
+			continue
+		}
+		got := ""
+		switch l := e.Loads[0].(type) {
+		case *websocket.Load:
+			got = l.Message
+		case *grpc.Load:
+			got = l.Message
+		}
+		if got != test.want {
+			t.Errorf("%+v: got the message %q, want %q", test.flags, got, test.want)
 		}
 	}
 }

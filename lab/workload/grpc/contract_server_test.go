@@ -23,16 +23,22 @@ type server struct {
 	spoke sync.Map     // the connections that sent something
 }
 
-// serve runs a server until SIGTERM, and returns its exit status.
-func serve(addr, fault string) int {
+// serve runs a server until SIGTERM, and returns its exit status. With the files of a certificate
+// and its key it speaks TLS.
+func serve(addr, fault string, keyPair []string) int {
 	s := &server{fault: fault}
 	web := &http.Server{Addr: addr, Handler: s, Protocols: new(http.Protocols), ReadHeaderTimeout: time.Minute, ConnState: s.connState}
 	web.Protocols.SetHTTP1(fault == "HTTP/1.1")
 	web.Protocols.SetUnencryptedHTTP2(fault != "HTTP/1.1")
+	web.Protocols.SetHTTP2(fault != "HTTP/1.1")
+	listen := web.ListenAndServe
+	if len(keyPair) == 2 {
+		listen = func() error { return web.ListenAndServeTLS(keyPair[0], keyPair[1]) }
+	}
 	term := make(chan os.Signal, 1) // from the runtime
 	signal.Notify(term, syscall.SIGTERM)
 	go func() {
-		if err := web.ListenAndServe(); err != nil {
+		if err := listen(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

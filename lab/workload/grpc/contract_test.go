@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/lab/contract"
+	"weir/lab/internal/certificate"
 	"weir/lab/internal/contracttest"
 	"weir/lab/load"
 	"weir/lab/subject"
@@ -39,9 +40,33 @@ func TestAnExpectedErrorPasses(t *testing.T) {
 	contracttest.Passes(t, l.Contract(1), faulty(t, "status 14"), contract.Options{Hosts: []string{"127.0.0.1"}})
 }
 
+// TestCallsByTLSAreChecked: with the lab's certificate, and with one of the server's own, which is
+// trusted only if the load says so.
+func TestCallsByTLSAreChecked(t *testing.T) {
+	t.Parallel()
+	o := contract.Options{Hosts: []string{"127.0.0.1"}}
+	l := greeting()
+	l.TLS, l.Streams = true, 5
+	const words = "paradigm=\"any\"\nworkloads=[\"grpc\"]"
+	contracttest.Passes(t, l.Contract(3), contracttest.Subject(t, words, "serve", "{addr}", "", "{cert}", "{key}"), o)
+	files, err := certificate.Create(t.TempDir(), "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := contracttest.Subject(t, words, "serve", "{addr}", "", files.Cert, files.Key)
+	found := contract.Run(t.Context(), own, []contract.Kind{l.Contract(3)}, o)
+	if err := found[0].Err; err == nil || !strings.Contains(err.Error(), "the server's certificate is not trusted") {
+		t.Errorf("an unknown certificate: got error %v, want that it is not trusted", err)
+	}
+	l.CA = files.Cert
+	contracttest.Passes(t, l.Contract(3), own, o)
+	l.CA, l.Insecure = "", true
+	contracttest.Passes(t, l.Contract(3), own, o)
+}
+
 func TestEveryFaultIsCaught(t *testing.T) {
 	contracttest.Catches(t, many(), faulty, []contracttest.Fault{
-		{"HTTP/1.1", Name, "answer", "expected an answer by HTTP/2 with prior knowledge"},
+		{"HTTP/1.1", Name, "answer", "expected a response by HTTP/2"},
 		{"404", Name, "answer", "expected HTTP status 200, saw 404 Not Found"},
 		{"another type", Name, "answer", `expected Content-Type application/grpc, saw "text/plain"`},
 		{"status 14", Name, "answer", `expected status 0 OK, saw 14 UNAVAILABLE: "busy"`},
@@ -53,9 +78,9 @@ func TestEveryFaultIsCaught(t *testing.T) {
 		{"a longer prefix", Name, "answer", "expected one message, saw a length of 2 before 1 bytes"},
 		{"two messages", Name, "answer", "expected one message, saw a length of 1 before 7 bytes"},
 		{"another message", Name, "answer", "expected the body"},
-		{"answers 20", Name, "keep-alive", "call 21 on one connection: /helloworld.Greeter/SayHello: expected status 0 OK, saw 8 RESOURCE_EXHAUSTED"},
-		{"one at a time", Name, "streams", "with 10 calls at once: /helloworld.Greeter/SayHello: expected status 0 OK, saw 8"},
-		{"takes 20", Name, "connections", "on one of 40 connections: /helloworld.Greeter/SayHello: expected"},
+		{"answers 20", Name, "keep-alive", "request 21 on one connection: POST /helloworld.Greeter/SayHello: expected status 0 OK, saw 8 RESOURCE_EXHAUSTED"},
+		{"one at a time", Name, "streams", "on one of 10 streams: POST /helloworld.Greeter/SayHello: expected status 0 OK, saw 8"},
+		{"takes 20", Name, "connections", "on one of 40 connections: POST /helloworld.Greeter/SayHello: expected"},
 		{"dies of clients that leave", Name, "clients that leave", "the server exited early"},
 		{"exits with 3", Name, "SIGTERM", "exit status 3"},
 		{"sleeps on at SIGTERM", Name, "SIGTERM", "did not end within 4s of SIGTERM and was killed"},

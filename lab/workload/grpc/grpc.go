@@ -1,8 +1,8 @@
 // Package grpc is the workload of unary gRPC calls over HTTP/2.
 //
 // A call is a request of package http with a message as its body: loads are converted to loads of
-// described requests, and share their generator and the judgement of their trials. This package has
-// the settings, the contract and the words of calls.
+// described requests, and share their TLS, their generator, their contract and the judgement of
+// their trials. This package has the settings and the words of calls.
 //
 // # Limitations
 //
@@ -21,6 +21,7 @@ import (
 	"weir/lab/subject"
 	"weir/lab/workload"
 	"weir/lab/workload/http"
+	"weir/lab/workload/http/httpload"
 )
 
 // Name is the name of the workload.
@@ -29,8 +30,13 @@ const Name = "grpc"
 // Workload is the workload of unary calls.
 type Workload struct{}
 
+// visitors is how many connections at once the contract of the greeting opens.
+const visitors = 64
+
 // Traits implements workload.Workload.
-func (Workload) Traits() workload.Traits { return workload.Traits{GeneratorCores: 1} }
+func (Workload) Traits() workload.Traits {
+	return workload.Traits{GeneratorCores: 1, MaxKnee: func(int) float64 { return httpload.MaxRate }}
+}
 
 // Report implements workload.Workload.
 func (Workload) Report() report.Kind { return Report{} }
@@ -45,28 +51,32 @@ func (Workload) Open(ctx context.Context, s *workload.Site, loads []workload.Loa
 		converted = append(converted, requests(l))
 	}
 	under, err := http.Workload{Described: true}.Open(ctx, s, converted)
-	return session{under}, err
+	if err != nil {
+		return nil, err
+	}
+	return session{under.(workload.Splitter)}, nil
 }
 
-// session is a session of requests, whose methods get each load as one of requests.
-type session struct{ workload.Session }
+// session is a session of requests, whose methods get each load as one of requests. A split load
+// remains one of calls.
+type session struct{ workload.Splitter }
 
 // requests returns the load as one of described requests.
 func requests(l workload.Load) workload.Load { return l.(*Load).requests() }
 
 // Start implements workload.Session.
 func (v session) Start(ctx context.Context, s *subject.Subject, l workload.Load) (*workload.Running, error) {
-	return v.Session.Start(ctx, s, requests(l))
+	return v.Splitter.Start(ctx, s, requests(l))
 }
 
 // Args implements workload.Session.
 func (v session) Args(l workload.Load, c workload.Cell, to workload.Target) []string {
-	return v.Session.Args(requests(l), c, to)
+	return v.Splitter.Args(requests(l), c, to)
 }
 
 // Fill implements workload.Session.
 func (v session) Fill(t *result.Trial, l workload.Load, m workload.Measured) error {
-	return v.Session.Fill(t, requests(l), m)
+	return v.Splitter.Fill(t, requests(l), m)
 }
 
 // overloadStatuses are the errors by which a server says that it has too much to do.
@@ -79,7 +89,7 @@ func (v session) Failures(t *result.Trial, ev workload.Evidence) (wrong, slow wo
 	maps.DeleteFunc(rest, func(kind string, _ int64) bool { return slices.Contains(overloadStatuses, kind) })
 	busy := ev.Errors
 	ev.Errors = rest
-	wrong, slow = v.Session.Failures(t, ev)
+	wrong, slow = v.Splitter.Failures(t, ev)
 	for _, kind := range overloadStatuses {
 		slow.Add(busy[kind] > 0 && t.Pattern == result.Closed, result.LoadError+": %s, %d times", kind, busy[kind])
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/lab/contract"
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
@@ -33,8 +34,6 @@ type Load struct {
 	Metadata []string        `toml:"metadata"` // "name: value", sent in this order
 	Status   httpload.Status `toml:"status"`   // expected: a number or a name; empty: OK
 	Streams  int             `toml:"streams"`  // calls at once on each connection; 0: 1
-	// calls by TLS; only for subjects that take a certificate
-	TLS bool `toml:"tls"`
 
 	// Expectations of the message of each answer. Several may be set; none accepts any message.
 
@@ -42,6 +41,8 @@ type Load struct {
 	Reply       string `toml:"reply"`        // this, in hexadecimal; empty: not checked
 	ReplyLength *int64 `toml:"reply_length"` // in bytes; nil: not checked
 	ReplySHA256 string `toml:"reply_sha256"` // in hexadecimal; empty: not checked
+
+	http.Encryption
 }
 
 // Limits of a load.
@@ -71,6 +72,8 @@ func (l *Load) Check(in workload.Context) string {
 	switch {
 	case l.CheckConnections() != "":
 		return l.CheckConnections()
+	case l.Encryption.Check() != "":
+		return l.Encryption.Check()
 	case !methodPath.MatchString(l.Method):
 		return fmt.Sprintf("the method %q is invalid: write /PACKAGE.SERVICE/METHOD, such as /helloworld.Greeter/SayHello", l.Method)
 	case l.Rate != 0 && !(l.Rate >= minRate && l.Rate*most <= httpload.MaxRate):
@@ -146,9 +149,7 @@ func (l *Load) call() (httpload.Request, error) {
 // requests returns l, which must be valid, as a load of described requests.
 func (l *Load) requests() *http.Load {
 	r, _ := l.call() //nolint:errcheck // l is valid
-	out := &http.Load{Common: l.Common, Arrivals: l.Arrivals, Path: l.Method, Mix: []httpload.Request{r}, HTTP2: true, Streams: l.Streams}
-	out.TLS = l.TLS
-	return out
+	return &http.Load{Common: l.Common, Arrivals: l.Arrivals, Path: l.Method, Mix: []httpload.Request{r}, HTTP2: true, Streams: l.Streams, Encryption: l.Encryption}
 }
 
 // stringMessage returns a protobuf message whose field 1 is a string of size bytes.
@@ -184,11 +185,17 @@ func (l *Load) Recorded() result.Load {
 	return r
 }
 
-// Meets reports whether a subject can meet the load: calls by TLS need one that takes a
-// certificate.
+// Meets implements workload.Load: it reports whether a subject can meet the load.
 func (l *Load) Meets(s *subject.Subject, elsewhere bool) bool {
-	return l.requests().Meets(s, elsewhere)
+	return l.Encryption.Meets(s, elsewhere)
 }
 
 // Needs implements workload.Load.
-func (l *Load) Needs() string { return l.requests().Needs() }
+func (l *Load) Needs() string { return l.Encryption.Needs() }
+
+// Contract implements workload.Described: the checks of a server of requests that are calls.
+func (l *Load) Contract(connections int) contract.Kind {
+	k := l.requests().Contract(connections)
+	k.Workloads = []string{Name}
+	return k
+}

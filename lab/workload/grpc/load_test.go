@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,6 +38,7 @@ func TestInvalidLoadsAreRejectedWithARemedy(t *testing.T) {
 		"field Content-Type is not metadata": func(l *Load) { l.Metadata = []string{"Content-Type: text/html"} },
 		"leaves nothing else to check":       func(l *Load) { l.ReplyLength = new(int64(1)) },
 		`the SHA-256 "12" is invalid`:        func(l *Load) { l.Reply, l.ReplySHA256 = "", "12" },
+		"insecure accepts any certificate":   func(l *Load) { l.Insecure, l.CA = true, "a.pem" },
 		"2 is given twice":                   func(l *Load) { l.Connections = []int{2, 2} },
 	} {
 		l := greeting()
@@ -88,6 +90,12 @@ func TestLoadsAreCommandsOfTheGenerator(t *testing.T) {
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	l.Insecure, l.ServerName = true, "example.org"
+	got = strings.Join(v.Args(l, workload.Cell{Connections: 10}, workload.Target{Addr: "127.0.0.1:80", Seed: 7, TLS: true, OwnCertificate: true}), " ")
+	want = "--insecure --server-name example.org --key-exchange X25519 https://127.0.0.1:80/helloworld.Greeter/SayHello"
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("by TLS: got %q, want it to end with %q", got, want)
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "requests1.toml"))
 	for _, want := range []string{"path = '/helloworld.Greeter/SayHello'", "grpc = true", "headers = ['user: ann']", "world", "Hello world"} {
 		if err != nil || !strings.Contains(string(text), want) {
@@ -114,5 +122,30 @@ func TestOverloadIsNoFailureAtARate(t *testing.T) {
 		if len(wrong) != test.wrong || len(slow) != test.slow {
 			t.Errorf("%s, %s: got wrong %q and slow %q, want %d and %d", test.kind, test.pattern, wrong, slow, test.wrong, test.slow)
 		}
+	}
+}
+
+// TestACellOfCallsIsSplit: each share is one of calls, which the session has arguments for.
+func TestACellOfCallsIsSplit(t *testing.T) {
+	l := greeting()
+	l.Rate = 2
+	v, err := Workload{}.Open(t.Context(), &workload.Site{Workload: Name, Dir: t.TempDir(), Host: "127.0.0.1"}, []workload.Load{l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	shares, err := v.(workload.Splitter).Split(l, workload.Cell{Connections: 5}, 2)
+	if err != nil || len(shares) != 2 {
+		t.Fatalf("got %d shares and error %v, want 2 shares", len(shares), err)
+	}
+	for i, want := range []string{"--connections 3 --rate 6 ", "--connections 2 --rate 4 "} {
+		got := strings.Join(v.Args(shares[i].Load, shares[i].Cell, workload.Target{Addr: "127.0.0.1:80"}), " ")
+		if !strings.Contains(got, want) || !strings.Contains(got, "requests1.toml") {
+			t.Errorf("share %d: got %q, want %q and the described call in it", i, got, want)
+		}
+	}
+	part := json.RawMessage(`{"attempted":10,"messages":9,"latency_us":{},"lateness_us":{}}`)
+	if _, err := v.(workload.Splitter).Merge([]json.RawMessage{part}); err != nil {
+		t.Errorf("got error %v, want merged reports of calls", err)
 	}
 }

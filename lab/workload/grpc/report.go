@@ -42,7 +42,7 @@ func (Report) Answer(d *report.Digest) report.Answer {
 			said = append(said, fastest(d, g, cells))
 		}
 	}
-	return report.Answer{Sentences: said, Figure: d.MainFigure()}
+	return report.Answer{Sentences: said, Figure: d.MainFigure(), Caveats: http.Report{}.Answer(d).Caveats}
 }
 
 // least names the server with the least CPU in a group.
@@ -73,7 +73,7 @@ func fastest(d *report.Digest, g *report.Group, cells []*report.Cell) string {
 // Sections returns the sections of a report.
 func (Report) Sections(d *report.Digest) []report.Section {
 	return []report.Section{
-		cost(d), closed(d), answers(d), d.RatiosSection(result.MetricCV), d.ControlSection(), d.RejectionsSection(), d.MemorySection(), d.TimeSection(), d.TrialsSection(),
+		cost(d), closed(d), answers(d), d.SweepSection(), d.RatiosSection(result.MetricCV), d.ControlSection(), d.RejectionsSection(), d.MemorySection(), d.TimeSection(), d.TrialsSection(),
 		d.AccountingSection(), d.WindowsSection(), d.SubjectsSection("How each subject handles a call"), d.OfferedSection(), d.ColdSection(), d.MachineSection(),
 		d.LimitationsSection("One method with one message, called repeatedly: these figures do not include streams, compression, or the work of a real service."),
 		d.CommandSection(),

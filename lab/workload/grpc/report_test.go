@@ -3,6 +3,7 @@ package grpc
 import (
 	"flag"
 	"io"
+	"slices"
 	"testing"
 
 	"weir/lab/load"
@@ -96,5 +97,24 @@ func TestARunWithoutTrialsHasAReport(t *testing.T) {
 	r.Trials, r.Comparisons = nil, nil
 	if err := report.Write(t.TempDir(), r, Report{}); err != nil {
 		t.Errorf("got error %v, want a report", err)
+	}
+}
+
+// TestASweepOfCallsHasAFigure: loads that differ in the streams alone are shown together.
+func TestASweepOfCallsHasAFigure(t *testing.T) {
+	r := callsRun()
+	r.Plan.Loads[1].Rate, r.Plan.Loads[1].SweepOf = r.Plan.Loads[0].Rate, r.Plan.Loads[0].Name
+	var figures []string
+	for _, s := range (Report{}).Sections(report.NewDigest(r, Report{})) {
+		for _, b := range s.Blocks {
+			for _, f := range b.Figures {
+				if s.ID == "sweep" {
+					figures = append(figures, f.Title)
+				}
+			}
+		}
+	}
+	if want := []string{"CPU, µs per call by streams: 400/s"}; !slices.Equal(figures, want) {
+		t.Errorf("got the figures %q of sweeps, want %q", figures, want)
 	}
 }

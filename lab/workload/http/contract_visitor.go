@@ -127,7 +127,7 @@ func (v *visitor1) ask(r httpload.Request, last bool) {
 	})
 }
 
-// visitor2 is a client of HTTP/2: that of net/http on the connection.
+// visitor2 is a client of HTTP/2: that of net/http on the connection. It makes gRPC calls too.
 type visitor2 struct {
 	*http.ClientConn
 	c      *conn
@@ -153,15 +153,24 @@ func newVisitor2(c *conn, scheme string) *visitor2 {
 
 func (v *visitor2) ask(r httpload.Request, _ bool) {
 	r.Method = cmp.Or(r.Method, http.MethodGet)
+	write, judge := newRequest, judgeResponse
+	if r.GRPC {
+		r.Method, write, judge = http.MethodPost, newCall, judgeCall
+	}
 	during(r, func() {
 		ctx, cancel := context.WithTimeout(v.c.b.Context, v.c.b.Timeout)
 		defer cancel()
-		a, err := v.RoundTrip(newRequest(r, v.scheme, v.c.b.Addr()).WithContext(ctx))
+		a, err := v.RoundTrip(write(r, v.scheme, v.c.b.Addr()).WithContext(ctx))
 		contract.Expect(err == nil, "expected a response by HTTP/2: %w", contract.DescribeError(err))
 		defer a.Body.Close()
 		body, err := io.ReadAll(io.LimitReader(a.Body, maxBody+1))
 		contract.Expect(len(body) <= maxBody, "expected a body of at most %d MiB, saw more", maxBody>>20)
 		contract.Expect(err == nil, "expected a whole body, saw %d bytes: %w", len(body), contract.DescribeError(err))
-		contract.Must(r.Judge(a.StatusCode, body))
+		judge(r, a, body)
 	})
+}
+
+// judgeResponse judges a response to an ordinary request.
+func judgeResponse(r httpload.Request, a *http.Response, body []byte) {
+	contract.Must(r.Judge(a.StatusCode, body))
 }
