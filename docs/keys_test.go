@@ -11,6 +11,7 @@ import (
 	"weir/lab"
 	"weir/lab/subject"
 	"weir/lab/workload/chat"
+	"weir/lab/workload/grpc"
 	"weir/lab/workload/http"
 	"weir/lab/workload/http/httpload"
 	"weir/lab/workload/stack"
@@ -99,14 +100,14 @@ func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 // experimentKeys returns the keys of experiments, with those of the loads of all workloads. The
 // keys of described requests have a document of their own.
 func experimentKeys() []string {
-	keys := append(tomlKeys(reflect.TypeFor[lab.Settings]()), "name", "variant", "load")
-	for _, load := range []reflect.Type{reflect.TypeFor[stream.Load](), reflect.TypeFor[http.Load](), reflect.TypeFor[websocket.Load](), reflect.TypeFor[chat.Load](), reflect.TypeFor[stack.Load]()} {
-		keys = append(keys, tomlKeys(load)...)
-	}
+	keys := tomlKeys(reflect.TypeFor[http.Load]())
 	for _, nested := range tomlKeys(reflect.TypeFor[httpload.Request]()) {
 		if nested != "path" && nested != "headers" { // also keys of loads
 			keys = slices.DeleteFunc(keys, func(key string) bool { return key == nested })
 		}
 	}
-	return keys
+	for _, of := range []reflect.Type{reflect.TypeFor[lab.Settings](), reflect.TypeFor[stream.Load](), reflect.TypeFor[websocket.Load](), reflect.TypeFor[grpc.Load](), reflect.TypeFor[chat.Load](), reflect.TypeFor[stack.Load]()} {
+		keys = append(keys, tomlKeys(of)...)
+	}
+	return append(keys, "name", "variant", "load")
 }
