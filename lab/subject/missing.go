@@ -3,8 +3,11 @@ package subject
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -43,16 +46,16 @@ func NotInstalled(command string) string {
 }
 
 // Missing returns in one line what this machine lacks to build or run the subject; empty if
-// nothing. That is a command that is not on PATH, or the first line that its check printed on
-// standard error. It runs the check.
+// nothing. That is a command that is not on PATH, the program of a server that is not built, or the
+// first line that its check printed on standard error. It runs the check.
 func (s *Subject) Missing() string {
 	for _, n := range s.Needs {
 		if _, err := exec.LookPath(n); err != nil {
 			return NotInstalled(n)
 		}
 	}
-	if len(s.CheckCmd) == 0 {
-		return ""
+	if missing := s.missingProgram(); missing != "" || len(s.CheckCmd) == 0 {
+		return missing
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
 	defer cancel()
@@ -67,6 +70,30 @@ func (s *Subject) Missing() string {
 		return line
 	}
 	return fmt.Sprintf("its check failed: %s: %v", shellWords(s.fillFolders(s.CheckCmd)), err)
+}
+
+// missingProgram returns why the program of a run command without a build cannot be started; empty
+// if it can. A path is relative to the subject's folder. One with a placeholder is not judged: the
+// build of another subject may make it.
+func (s *Subject) missingProgram() string {
+	program := s.RunCmd[0]
+	if len(s.BuildCmd) > 0 || placeholder.MatchString(program) {
+		return ""
+	}
+	path := program
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		path = filepath.Join(s.Dir, program)
+	}
+	_, err := exec.LookPath(path)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, exec.ErrNotFound):
+		return NotInstalled(program)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("%s does not exist: correct run in %s", program, s.File)
+	}
+	return fmt.Sprintf("%s is not executable: chmod +x it, or name its interpreter first in run", program)
 }
 
 // firstLine returns the first non-blank line of text, at most 200 bytes of it.
