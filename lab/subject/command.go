@@ -27,13 +27,16 @@ func FromCommands(name string, c Commands) (*Subject, error) {
 	s := &Subject{
 		Name: name, Language: "?", Paradigm: "?", About: "Given by its commands.", Workloads: c.Workloads,
 		BuildCmd: c.Build, RunCmd: c.Run, Port: c.Port, Ready: "listen", WarmMessages: defaultWarm, Contract: "published",
-		Env: map[string]string{"PORT": "{port}"}, File: "its command", Dir: c.Dir, Root: c.Dir, Out: c.Out,
+		Env: map[string]string{"PORT": "{port}"}, File: commandFile, Dir: c.Dir, Root: c.Dir, Out: c.Out,
 	}
 	if p := s.problem(); p != nil {
 		return nil, fmt.Errorf("%s: %s%s", p.key, p.text, forInstance(p.key))
 	}
 	return s, nil
 }
+
+// commandFile is Subject.File of a server without a file, as errors name it.
+const commandFile = "its command"
 
 // nameAndPort matches what stands before "=" in a subject of the command line.
 var nameAndPort = regexp.MustCompile(`^([a-z0-9-]+)(:([0-9]{1,5}))?=(.+)$`)
