@@ -22,8 +22,9 @@ type runner struct {
 // Run runs the contract against a subject that is built, one check after the other, and returns an
 // outcome for each that applies. The kinds are those of the subject's workloads, and may be more.
 // Some checks share a server as long as they pass; an error at its exit counts for the last of
-// them. If the first check of a kind ends by Timeout, the others are skipped. A server that cannot be started fails once per address and workload. If ctx ends, the
-// current check fails and the others are omitted.
+// them. If the first check of a kind ends by its time limit, the others are skipped. A server that
+// cannot be started fails once per address and workload. If ctx ends, the current check fails and
+// the others are omitted.
 func Run(ctx context.Context, s *subject.Subject, kinds []Kind, o Options) (all []Outcome) {
 	if o.Hosts == nil {
 		o.Hosts = []string{"127.0.0.1", "::1"}

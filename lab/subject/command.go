@@ -45,9 +45,10 @@ var nameAndPort = regexp.MustCompile(`^([a-z0-9-]+)(:([0-9]{1,5}))?=(.+)$`)
 type Given struct {
 	Name    string
 	Command string // of the server; empty for a file or a server that runs already
-	Port    int    // where the command listens in any case; 0: where its placeholders say; -1: invalid
-	URL     string // of a server that runs already: http://HOST:PORT or https://HOST:PORT
-	File    string // its subject.toml, or the folder of that
+	// Port is where the command listens in any case; 0: where its placeholders say; -1: invalid.
+	Port int
+	URL  string // of a server that runs already: http://HOST:PORT or https://HOST:PORT
+	File string // its subject.toml, or the folder of that
 }
 
 // ParseGiven parses a subject of a command line: the path of a subject.toml or of its folder,

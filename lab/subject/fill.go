@@ -59,7 +59,8 @@ func (s *Subject) Environ(p Params) []string {
 	return s.fill(all, p.withDefaults())
 }
 
-// atShell returns the line by which a user repeats a command in the subject's folder, if that stays.
+// atShell returns the line by which a user repeats a command in the subject's folder, if that
+// stays.
 func (s *Subject) atShell(words []string) string {
 	if s.Temporary {
 		return shellWords(words)
@@ -67,7 +68,8 @@ func (s *Subject) atShell(words []string) string {
 	return "cd " + shellWords([]string{s.Dir}) + " && " + shellWords(words)
 }
 
-// HowToCheck returns the end of an error, by which a user checks the subject; empty if it is gone after the run.
+// HowToCheck returns the end of an error, which says how a user checks the subject; empty if its
+// folder is removed after the run.
 func (s *Subject) HowToCheck() string {
 	switch {
 	case s.Temporary:
