@@ -43,7 +43,7 @@ func attributeError(ctx context.Context, s *workload.Running, t *result.Trial, e
 // exitError returns the error of a subject that exited by itself; nil while it runs.
 func exitError(s *workload.Running) error {
 	if why := s.Process.Err(); why != nil {
-		return fmt.Errorf("lab: the subject %s exited during the run: %w: run it alone with weir lab check %s to see why", s.Subject.Name, why, s.Subject.Name)
+		return fmt.Errorf("lab: the subject %s exited during the run: %w%s", s.Subject.Name, why, s.Subject.HowToCheck())
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,7 +30,8 @@ Examples:
 }
 
 // Run writes the page. Runs that are left out are its error.
-func (c *galleryCmd) Run(t *terminal) error {
+func (c *galleryCmd) Run(ctx context.Context, t *terminal) error {
+	releaseInterrupts(ctx) // there is nothing to stop: a signal ends the process at once
 	runs, problems := gallery.Read(c.Dirs)
 	g := gallery.New(runs, problems, lab.ReportKind)
 	if len(g.Columns) == 0 {

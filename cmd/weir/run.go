@@ -184,7 +184,7 @@ func subjectFailed(r *result.Results) error {
 			}
 		}
 		if failed > 0 && !accepted {
-			return fmt.Errorf("%s failed in %s, and has no valid one: %s: run weir lab check %s", s.Name, count(failed, "trial", "s"), why, s.Name)
+			return fmt.Errorf("%s failed in %s, and has no valid one: %s: check it with weir lab check", s.Name, count(failed, "trial", "s"), why)
 		}
 	}
 	return nil

@@ -134,6 +134,9 @@ func (c *checkCmd) chosen(workload string) (all []*subject.Subject, broken error
 			if err != nil {
 				return nil, err
 			}
+			if missing := s.Missing(); missing != "" {
+				return nil, fmt.Errorf("the subject %s cannot be started: %s", s.Name, missing)
+			}
 			all = append(all, s)
 		default:
 			files = append(files, text)

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -159,5 +160,20 @@ func TestAnotherAgentWithTheSameSubjectIsRefused(t *testing.T) {
 	}
 	if s := c.State(); len(s.Beside) != 1 || len(s.Agents) != 0 {
 		t.Errorf("got %+v, want one agent beside a server", s)
+	}
+}
+
+// TestAnAddressThatCannotBeListenedAtIsAnErrorAtOnce: the NATS server alone says so after 10 s, and
+// not why.
+func TestAnAddressThatCannotBeListenedAtIsAnErrorAtOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for address, want := range map[string]string{l.Addr().String(): "address already in use", "192.0.2.77:0": "cannot assign requested address"} {
+		if err := tryListen(address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q", address, err, want)
+		}
 	}
 }

@@ -38,6 +38,9 @@ func startServer(address string, cert tls.Certificate, token, own string) (*serv
 	if err != nil {
 		return nil, fmt.Errorf("agent: the port %q is invalid: give a number from 0, any, to 65535", text)
 	}
+	if err := tryListen(address); err != nil {
+		return nil, err
+	}
 	listen := int(port)
 	if listen == 0 {
 		listen = server.RANDOM_PORT
@@ -59,6 +62,16 @@ func startServer(address string, cert tls.Certificate, token, own string) (*serv
 		return nil, fmt.Errorf("agent: cannot listen on %s: is the port in use, and the address of this machine?", address)
 	}
 	return s, nil
+}
+
+// tryListen returns at once why nothing can listen on an address. The NATS server would only not
+// become ready.
+func tryListen(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("agent: cannot listen on %s: %w: give a free port, and an address of this machine", address, err)
+	}
+	return l.Close()
 }
 
 // users returns who may connect, and what each may do.

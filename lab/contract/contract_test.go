@@ -59,3 +59,31 @@ func TestOnlyNeighboursShareAServer(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFirstCheckThatTimesOutIsTheLast: a server that does not answer costs one time limit.
+func TestTheFirstCheckThatTimesOutIsTheLast(t *testing.T) {
+	s := &subject.Subject{Name: "x", Workloads: []string{"sink"}, RunCmd: []string{"x", "{addr}"}}
+	ran := 0
+	fails := func(err error) func(*Bench) {
+		return func(*Bench) { ran++; Failf("answer: %w", err) }
+	}
+	for _, test := range []struct {
+		what  string
+		first error
+		only  []string
+		ran   int
+	}{
+		{"a time limit", ErrTimeout, nil, 1},
+		{"a wrong answer", ErrEnded, nil, 3},
+		{"a time limit in another check", ErrTimeout, []string{"b", "c"}, 2},
+	} {
+		ran = 0
+		k := Kind{Workloads: []string{"sink"}, Checks: []Check{
+			{Name: "a", NoServer: true, Run: fails(test.first)}, {Name: "b", NoServer: true, Run: fails(ErrTimeout)}, {Name: "c", NoServer: true, Run: fails(ErrTimeout)},
+		}}
+		found := Run(t.Context(), s, []Kind{k}, Options{Hosts: []string{"127.0.0.1"}, Only: test.only})
+		if ran != test.ran || len(found) < ran || ran == 1 && (len(found) != 3 || found[2].Skipped == "") {
+			t.Errorf("%s: got %d checks run and %+v, want %d run", test.what, ran, found, test.ran)
+		}
+	}
+}

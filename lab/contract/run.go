@@ -22,8 +22,9 @@ type runner struct {
 // Run runs the contract against a subject that is built, one check after the other, and returns an
 // outcome for each that applies. The kinds are those of the subject's workloads, and may be more.
 // Some checks share a server as long as they pass; an error at its exit counts for the last of
-// them. A server that cannot be started fails once per address and workload. If ctx ends, the
-// current check fails and the others are omitted.
+// them. If the first check of a kind ends by its time limit, the others are skipped. A server that
+// cannot be started fails once per address and workload. If ctx ends, the current check fails and
+// the others are omitted.
 func Run(ctx context.Context, s *subject.Subject, kinds []Kind, o Options) (all []Outcome) {
 	if o.Hosts == nil {
 		o.Hosts = []string{"127.0.0.1", "::1"}
@@ -82,6 +83,18 @@ func (r *runner) run(ctx context.Context, kinds []Kind) {
 		}
 		r.report(Outcome{Name: round[made-1].Name, Err: err})
 		due = due[made:]
+		if made == 1 && round[0].Name == r.kind.Checks[0].Name && errors.Is(err, ErrTimeout) {
+			r.skip(due)
+			break
+		}
+	}
+}
+
+// skip skips the checks after the first one of the kind, the plainest exchange, in which the server
+// did not answer in time. Each would wait as long.
+func (r *runner) skip(due []Check) {
+	for _, c := range due {
+		r.report(Outcome{Name: c.Name, Skipped: "the first check ended by its time limit"})
 	}
 }
 

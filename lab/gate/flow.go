@@ -34,8 +34,11 @@ type figures map[string]float64
 
 // A block is what one block of trials measured.
 type block struct {
-	base, head, control figures // base is empty without a BASE
-	failed              map[string]string
+	base, head figures // base is empty without a BASE
+	control    figures // ratios of the second to the first part of one version
+	// CPU per message of those two parts; 0 if it is not known
+	first, again float64
+	failed       map[string]string
 }
 
 // flow is the decision of a gate, as a pure function of blocks and of the time that they took.
@@ -73,6 +76,7 @@ type control struct {
 	up, down         *sequential.Test
 	last, lastInvert sequential.Decision
 	logs             []float64
+	first, again     []float64 // logarithms of the figures whose ratios are in logs
 }
 
 // newFlow returns the flow of a gate that judges the named metrics. most limits the blocks.
@@ -168,6 +172,7 @@ func (c *control) add(b block) {
 		return
 	}
 	c.logs = append(c.logs, math.Log(ratio))
+	c.first, c.again = append(c.first, math.Log(b.first)), append(c.again, math.Log(b.again))
 	if d, err := c.up.Add(ratio); err == nil {
 		c.last = d
 	}
@@ -228,6 +233,9 @@ func blockOf(trials []result.Trial, pair figures) block {
 	for name, again := range logs[first+againSuffix] {
 		if one := logs[first][name]; len(one) > 0 {
 			b.control[name] = math.Exp(stat.Mean(again, nil) - stat.Mean(one, nil))
+			if name == MetricCPU {
+				b.first, b.again = math.Exp(stat.Mean(one, nil)), math.Exp(stat.Mean(again, nil))
+			}
 		}
 	}
 	return b

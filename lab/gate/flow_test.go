@@ -136,6 +136,7 @@ func TestFiguresOfABlock(t *testing.T) {
 		got, want float64
 	}{
 		{"CPU of base", b.base[MetricCPU], 20}, {"CPU of head", b.head[MetricCPU], 40}, {"the A/A control", b.control[MetricCPU], 1},
+		{"the first part of the A/A control", b.first, 20}, {"its second part", b.again, 20},
 		{"throughput of base", b.base[MetricThroughput], 100}, {"throughput of head", b.head[MetricThroughput], 50},
 		{"the cost of throughput", metricNamed(MetricThroughput).cost(b.base[MetricThroughput], b.head[MetricThroughput]), 2},
 		{"median latency, which the load does not have", b.head[MetricP50], 0},
@@ -172,5 +173,22 @@ func TestAVersionThatFailsInAFewBlocksIsNamed(t *testing.T) {
 	o.warnOfFailures(f)
 	if want := "head failed in 1 of 40 blocks, which do not count: a wrong status"; len(o.Warnings) != 1 || o.Warnings[0] != want {
 		t.Errorf("got the warnings %q, want %q", o.Warnings, want)
+	}
+}
+
+// TestTheControlHasItsFigures: its ratio alone would stand beside two zeros.
+func TestTheControlHasItsFigures(t *testing.T) {
+	f := newFlow(config(), DefaultBudget, sequential.MaxBlocks)
+	for range 2 {
+		f.add(blockOf([]result.Trial{
+			trial("base", 10, 100), trial("head", 20, 50), trial("base-again", 11, 100), trial("head-again", 20, 50),
+			trial("head-again", 20, 50), trial("base-again", 11, 100), trial("head", 20, 50), trial("base", 10, 100),
+		}, nil), time.Second)
+	}
+	if j := f.control.judgement(); math.Abs(j.Base-10) > 1e-9 || math.Abs(j.Head-11) > 1e-9 {
+		t.Errorf("got %v and %v us of CPU, want 10 and 11", j.Base, j.Head)
+	}
+	if j := newFlow(config(), DefaultBudget, sequential.MaxBlocks).control.judgement(); j.Base != 0 || j.Head != 0 {
+		t.Errorf("without a block: got %v and %v, want zeros", j.Base, j.Head)
 	}
 }

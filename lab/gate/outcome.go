@@ -162,6 +162,9 @@ func (j *Judgement) interval(d sequential.Decision) {
 func (c *control) judgement() Judgement {
 	m := metricNamed(MetricCPU)
 	j := Judgement{Name: m.name, Title: m.title, Unit: m.unit, Ratio: c.last.Ratio, Verdict: "same", Blocks: len(c.logs)}
+	if len(c.logs) > 0 {
+		j.Base, j.Head = m.scale*math.Exp(stat.Mean(c.first, nil)), m.scale*math.Exp(stat.Mean(c.again, nil))
+	}
 	j.interval(c.last)
 	if c.differs() {
 		j.Verdict = "different"

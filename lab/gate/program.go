@@ -53,7 +53,7 @@ func (c *Config) build(ctx context.Context, t *trees, v Version, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	s.Name = name
+	s.Name, s.Temporary = name, source.top != ""
 	if missing := s.Missing(); missing != "" {
 		return nil, fmt.Errorf("gate: %s cannot be built or run: %s", v, missing)
 	}

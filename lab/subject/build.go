@@ -57,8 +57,8 @@ func (s *Subject) buildError(ctx context.Context, err error, printed string) err
 	if len(lines) > errorLines {
 		lines = lines[len(lines)-errorLines:]
 	}
-	return fmt.Errorf("%s: build failed (%w): cd %s && %s\n%s", s.Name, err, s.Dir,
-		shellWords(s.fillFolders(s.BuildCmd)), strings.Join(lines, "\n"))
+	return fmt.Errorf("%s: build failed (%w): %s\n%s", s.Name, err,
+		s.atShell(s.fillFolders(s.BuildCmd)), printable(strings.Join(lines, "\n")))
 }
 
 // tool prepares a command of the subject that runs to its end. It has its own process group, so

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -61,6 +62,14 @@ func TestBuildErrorCarriesTheLastLines(t *testing.T) {
 	if strings.Contains(err.Error(), "\n50\n") {
 		t.Errorf("got more than the last lines, want line 50 of 100 left out: %v", err)
 	}
+	s.BuildCmd = []string{"sh", "-c", `printf '\033]0;title\007\033[31mx.c:1\tno\nend'; exit 1`}
+	if got := fmt.Sprint(s.Build(t.Context(), nil)); strings.ContainsAny(got, "\033\007") || !strings.Contains(got, "[31mx.c:1\tno\nend") {
+		t.Errorf("got %q, want the lines without control characters", got)
+	}
+	s.Temporary = true
+	if got := fmt.Sprint(s.Build(t.Context(), nil)); strings.Contains(got, s.Dir) {
+		t.Errorf("a folder that is removed: got %q, want no command that goes there", got)
+	}
 	s.BuildCmd = []string{"no-such-compiler"}
 	wantError(t, s.Build(t.Context(), nil), "cannot build: no-such-compiler is not on PATH")
 }
@@ -109,5 +118,22 @@ func TestDescribeCountsLinesAndBytes(t *testing.T) {
 	write(t, filepath.Join(s.Out, "more", "x"), "678")
 	if d := s.Describe(); d.BinaryBytes != 8 {
 		t.Errorf("a folder of 8 bytes: got %d, want 8", d.BinaryBytes)
+	}
+}
+
+func TestHowToCheckIsACommandThatWorks(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		s    Subject
+		want string
+	}{
+		{"a subject of the project", Subject{Name: "a", File: "/p/subjects/a/subject.toml", Dir: "/p/subjects/a", Root: "/p"}, "weir lab check a "},
+		{"another file", Subject{Name: "base-again", File: "/q/subject.toml", Dir: "/q", Root: "/q"}, "weir lab check --subject /q/subject.toml "},
+		{"a command", Subject{Name: "a", File: commandFile, Dir: "/q", Root: "/q"}, "weir lab check --subject NAME=COMMAND "},
+		{"a folder that is removed", Subject{Name: "base", File: commandFile, Temporary: true}, ""},
+	} {
+		if got := test.s.HowToCheck(); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%s: got %q, want %q", test.what, got, test.want)
+		}
 	}
 }

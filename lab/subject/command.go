@@ -27,13 +27,16 @@ func FromCommands(name string, c Commands) (*Subject, error) {
 	s := &Subject{
 		Name: name, Language: "?", Paradigm: "?", About: "Given by its commands.", Workloads: c.Workloads,
 		BuildCmd: c.Build, RunCmd: c.Run, Port: c.Port, Ready: "listen", WarmMessages: defaultWarm, Contract: "published",
-		Env: map[string]string{"PORT": "{port}"}, File: "its command", Dir: c.Dir, Root: c.Dir, Out: c.Out,
+		Env: map[string]string{"PORT": "{port}"}, File: commandFile, Dir: c.Dir, Root: c.Dir, Out: c.Out,
 	}
 	if p := s.problem(); p != nil {
 		return nil, fmt.Errorf("%s: %s%s", p.key, p.text, forInstance(p.key))
 	}
 	return s, nil
 }
+
+// commandFile is Subject.File of a server without a file, as errors name it.
+const commandFile = "its command"
 
 // nameAndPort matches what stands before "=" in a subject of the command line.
 var nameAndPort = regexp.MustCompile(`^([a-z0-9-]+)(:([0-9]{1,5}))?=(.+)$`)
@@ -42,9 +45,10 @@ var nameAndPort = regexp.MustCompile(`^([a-z0-9-]+)(:([0-9]{1,5}))?=(.+)$`)
 type Given struct {
 	Name    string
 	Command string // of the server; empty for a file or a server that runs already
-	Port    int    // where the command listens in any case; 0: where its placeholders say
-	URL     string // of a server that runs already: http://HOST:PORT or https://HOST:PORT
-	File    string // its subject.toml, or the folder of that
+	// Port is where the command listens in any case; 0: where its placeholders say; -1: invalid.
+	Port int
+	URL  string // of a server that runs already: http://HOST:PORT or https://HOST:PORT
+	File string // its subject.toml, or the folder of that
 }
 
 // ParseGiven parses a subject of a command line: the path of a subject.toml or of its folder,
@@ -57,13 +61,20 @@ func ParseGiven(text string) Given {
 	}
 	g := Given{Name: m[1]}
 	g.Port, _ = strconv.Atoi(m[3]) // digits, or nothing
-	if strings.HasPrefix(m[4], "http://") || strings.HasPrefix(m[4], "https://") {
-		g.URL = m[4]
+	if m[3] != "" && g.Port == 0 {
+		g.Port = noPort
+	}
+	if scheme, rest, ok := strings.Cut(m[4], "://"); ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
+		g.URL = strings.ToLower(scheme) + "://" + rest
 	} else {
 		g.Command = m[4]
 	}
 	return g
 }
+
+// noPort is Given.Port of a port that was written as 0, at which no server can listen. It is
+// invalid, so that Given.Subject returns an error.
+const noPort = -1
 
 // Subject returns the subject of a command that runs in the folder dir, and serves a workload. The
 // words of the command are split as a shell does it, and no shell runs it.

@@ -2,6 +2,7 @@ package subject
 
 import (
 	"net"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -56,6 +57,29 @@ func (s *Subject) Environ(p Params) []string {
 		all = append(all, name+"="+value)
 	}
 	return s.fill(all, p.withDefaults())
+}
+
+// atShell returns the line by which a user repeats a command in the subject's folder, if that
+// stays.
+func (s *Subject) atShell(words []string) string {
+	if s.Temporary {
+		return shellWords(words)
+	}
+	return "cd " + shellWords([]string{s.Dir}) + " && " + shellWords(words)
+}
+
+// HowToCheck returns the end of an error, which says how a user checks the subject; empty if its
+// folder is removed after the run.
+func (s *Subject) HowToCheck() string {
+	switch {
+	case s.Temporary:
+		return ""
+	case s.File == commandFile:
+		return ": run weir lab check --subject NAME=COMMAND with that load to see why"
+	case s.Dir != filepath.Join(s.Root, "subjects", s.Name):
+		return ": run it alone with weir lab check --subject " + shellWords([]string{s.File}) + " to see why"
+	}
+	return ": run it alone with weir lab check " + s.Name + " to see why"
 }
 
 // shellWords quotes a command for a shell.

@@ -3,10 +3,14 @@ package subject
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // checkTimeout bounds a subject's check: `java --version` takes seconds on a busy machine.
@@ -43,16 +47,16 @@ func NotInstalled(command string) string {
 }
 
 // Missing returns in one line what this machine lacks to build or run the subject; empty if
-// nothing. That is a command that is not on PATH, or the first line that its check printed on
-// standard error. It runs the check.
+// nothing. That is a command that is not on PATH, the program of a server that is not built, or the
+// first line that its check printed on standard error. It runs the check.
 func (s *Subject) Missing() string {
 	for _, n := range s.Needs {
 		if _, err := exec.LookPath(n); err != nil {
 			return NotInstalled(n)
 		}
 	}
-	if len(s.CheckCmd) == 0 {
-		return ""
+	if missing := s.missingProgram(); missing != "" || len(s.CheckCmd) == 0 {
+		return missing
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
 	defer cancel()
@@ -69,14 +73,48 @@ func (s *Subject) Missing() string {
 	return fmt.Sprintf("its check failed: %s: %v", shellWords(s.fillFolders(s.CheckCmd)), err)
 }
 
+// missingProgram returns why the program of a run command without a build cannot be started; empty
+// if it can. A path is relative to the subject's folder. One with a placeholder is not judged: the
+// build of another subject may make it.
+func (s *Subject) missingProgram() string {
+	program := s.RunCmd[0]
+	if len(s.BuildCmd) > 0 || placeholder.MatchString(program) {
+		return ""
+	}
+	path := program
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		path = filepath.Join(s.Dir, program)
+	}
+	_, err := exec.LookPath(path)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, exec.ErrNotFound):
+		return NotInstalled(program)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("%s does not exist: correct run in %s", program, s.File)
+	}
+	return fmt.Sprintf("%s is not executable: chmod +x it, or name its interpreter first in run", program)
+}
+
 // firstLine returns the first non-blank line of text, at most 200 bytes of it.
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
-			return clip(line)
+			return printable(clip(line))
 		}
 	}
 	return ""
+}
+
+// printable replaces what would control a terminal, as escape sequences in the output of a tool do.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // clip shortens a line to 200 bytes.

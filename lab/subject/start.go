@@ -231,7 +231,10 @@ func (p *Process) diedEarly() error {
 	if portTaken(p.Stderr()) {
 		return fmt.Errorf("%w: the port of %s is %w; stop that or choose another port", err, p.addr, ErrPortInUse)
 	}
-	return fmt.Errorf("%w before it was ready; to see it by itself: cd %s && %s", err, shellWords([]string{p.cmd.Dir}), shellWords(p.cmd.Args))
+	if p.subject.Temporary {
+		return fmt.Errorf("%w before it was ready", err)
+	}
+	return fmt.Errorf("%w before it was ready; to see it by itself: %s", err, p.subject.atShell(p.cmd.Args))
 }
 
 func (p *Process) notReady(cause error, within time.Duration) error {

@@ -70,8 +70,10 @@ type Subject struct {
 
 	File string `toml:"-"` // absolute path of its subject.toml
 	Dir  string `toml:"-"` // folder of File; commands run there
-	Root string `toml:"-"` // the project: the nearest parent with a go.mod, else Dir
-	Out  string `toml:"-"` // output folder of its build: Root/build/subjects/Name
+	// Temporary reports that Dir is removed after the run: no error may send a user there.
+	Temporary bool   `toml:"-"`
+	Root      string `toml:"-"` // the project: the nearest parent with a go.mod, else Dir
+	Out       string `toml:"-"` // output folder of its build: Root/build/subjects/Name
 }
 
 // Lackable lists what a server of files may lack: fields of its responses, 304 for a client that

@@ -124,7 +124,7 @@ func (s *Subject) checkChoices() *problem {
 func (s *Subject) checkNumbers() *problem {
 	switch {
 	case s.Port < 0 || s.Port > 65535:
-		return &problem{"port", fmt.Sprintf("%d is no port: there are those from 1 to 65535", s.Port)}
+		return &problem{"port", fmt.Sprintf("%d is no port: there are those from 1 to 65535", max(s.Port, 0))}
 	case s.WarmMessages < 0:
 		return &problem{"warm_messages", fmt.Sprintf("%d is negative", s.WarmMessages)}
 	case s.Dependencies < 0:
