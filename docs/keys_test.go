@@ -11,6 +11,7 @@ import (
 	"weir/lab"
 	"weir/lab/subject"
 	"weir/lab/workload/chat"
+	"weir/lab/workload/grpc"
 	"weir/lab/workload/http"
 	"weir/lab/workload/http/httpload"
 	"weir/lab/workload/stack"
@@ -80,7 +81,9 @@ func TestEveryKeyOfASubjectIsDocumented(t *testing.T) {
 // that start with a name. Together they have every key.
 func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 	var documented []string
-	for _, b := range blocks(t, "experiments.md") {
+	all := blocks(t, "experiments.md")
+	provideFiles(t)
+	for _, b := range all {
 		if b.kind != "toml" || !strings.HasPrefix(b.text, "name ") {
 			continue
 		}
@@ -96,6 +99,21 @@ func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 	compareKeys(t, "experiments.md", documented, experimentKeys())
 }
 
+// provideFiles changes to a folder with the files that the examples of experiments name.
+func provideFiles(t *testing.T) {
+	t.Helper()
+	mix, err := os.ReadFile("requests.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for name, text := range map[string][]byte{"requests.toml": mix, "hello.bin": []byte("\n\x05world")} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // experimentKeys returns the keys of experiments, with those of the loads of all workloads. The
 // keys of described requests have a document of their own.
 func experimentKeys() []string {
@@ -108,5 +126,5 @@ func experimentKeys() []string {
 			keys = slices.DeleteFunc(keys, func(key string) bool { return key == nested })
 		}
 	}
-	return keys
+	return append(keys, tomlKeys(reflect.TypeFor[grpc.Load]())...) // has the key status too
 }
