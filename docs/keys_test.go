@@ -81,7 +81,9 @@ func TestEveryKeyOfASubjectIsDocumented(t *testing.T) {
 // that start with a name. Together they have every key.
 func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 	var documented []string
-	for _, b := range blocks(t, "experiments.md") {
+	all := blocks(t, "experiments.md")
+	provideFiles(t)
+	for _, b := range all {
 		if b.kind != "toml" || !strings.HasPrefix(b.text, "name ") {
 			continue
 		}
@@ -97,17 +99,32 @@ func TestTheExamplesOfExperimentsAreCompleteAndValid(t *testing.T) {
 	compareKeys(t, "experiments.md", documented, experimentKeys())
 }
 
+// provideFiles changes to a folder with the files that the examples of experiments name.
+func provideFiles(t *testing.T) {
+	t.Helper()
+	mix, err := os.ReadFile("requests.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for name, text := range map[string][]byte{"requests.toml": mix, "hello.bin": []byte("\n\x05world")} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // experimentKeys returns the keys of experiments, with those of the loads of all workloads. The
 // keys of described requests have a document of their own.
 func experimentKeys() []string {
-	keys := tomlKeys(reflect.TypeFor[http.Load]())
+	keys := append(tomlKeys(reflect.TypeFor[lab.Settings]()), "name", "variant", "load")
+	for _, load := range []reflect.Type{reflect.TypeFor[stream.Load](), reflect.TypeFor[http.Load](), reflect.TypeFor[websocket.Load](), reflect.TypeFor[chat.Load](), reflect.TypeFor[stack.Load]()} {
+		keys = append(keys, tomlKeys(load)...)
+	}
 	for _, nested := range tomlKeys(reflect.TypeFor[httpload.Request]()) {
 		if nested != "path" && nested != "headers" { // also keys of loads
 			keys = slices.DeleteFunc(keys, func(key string) bool { return key == nested })
 		}
 	}
-	for _, of := range []reflect.Type{reflect.TypeFor[lab.Settings](), reflect.TypeFor[stream.Load](), reflect.TypeFor[websocket.Load](), reflect.TypeFor[grpc.Load](), reflect.TypeFor[chat.Load](), reflect.TypeFor[stack.Load]()} {
-		keys = append(keys, tomlKeys(of)...)
-	}
-	return append(keys, "name", "variant", "load")
+	return append(keys, tomlKeys(reflect.TypeFor[grpc.Load]())...) // has the key status too
 }
