@@ -48,7 +48,7 @@ func runTarget(t *testing.T, l http.Load, target string) (*result.Results, error
 	t.Helper()
 	b := newBench(t)
 	b.experiment.Workload, b.experiment.Patterns = http.Requests, nil
-	l.Name, l.Rate = "requests", 25
+	l.Name, l.Rate = "requests", 500 // a target gets 1,000 requests in the warm-up
 	b.experiment.Loads = []workload.Load{&l}
 	b.experiment.TimeLimit = 1
 	b.options.Targets = []string{target}
@@ -125,7 +125,7 @@ func TestWebSocketMessagesAreALoad(t *testing.T) {
 	b := newBench(t)
 	b.experiment.Workload, b.experiment.Patterns, b.experiment.TimeLimit = websocket.Name, nil, 1
 	b.experiment.Loads = []workload.Load{
-		&websocket.Load{Common: workload.Common{Name: "rate", Rate: 50}, Message: "hello", Echo: true, Encryption: http.Encryption{Insecure: true}},
+		&websocket.Load{Common: workload.Common{Name: "rate", Rate: 500}, Message: "hello", Echo: true, Encryption: http.Encryption{Insecure: true}},
 		&websocket.Load{Common: workload.Common{Name: "loop"}, Encryption: http.Encryption{Insecure: true}},
 	}
 	b.options.Targets = []string{"plain=" + plain.URL, "secured=" + secured.URL}

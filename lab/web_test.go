@@ -143,7 +143,7 @@ func TestWebServerElsewhereIsMeasuredWithoutCPU(t *testing.T) {
 	over := make(chan error, 1) // the server's result
 	go func() { over <- server.Serve(l) }()
 	defer func() { server.Close(); <-over }()
-	plain := &http.Load{Common: workload.Common{Name: "plain", Rate: 50}}
+	plain := &http.Load{Common: workload.Common{Name: "plain", Rate: 500}}
 	b := newWebBench(t, "files", []workload.Load{plain})
 	b.options.Targets = []string{l.Addr().String()}
 	found, err := b.run(t.Context(), nil)
@@ -197,7 +197,7 @@ func TestACommandAndAnAddressAreSubjects(t *testing.T) {
 	defer func() { server.Close(); <-over }()
 	www := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(www, "hello"), []byte("hello\n"), 0o644))
-	hello := &http.Load{Common: workload.Common{Name: "hello", Rate: 50}, Path: "/hello"}
+	hello := &http.Load{Common: workload.Common{Name: "hello", Rate: 500}, Path: "/hello"}
 	b := newWebBench(t, http.Requests, []workload.Load{hello})
 	b.options.SubjectCommands = []string{fmt.Sprintf("mine=%q web {addr} %q 0 0 one", os.Args[0], www)}
 	b.options.Targets = []string{"there=http://" + l.Addr().String()}
