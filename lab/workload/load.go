@@ -71,6 +71,14 @@ func (c *Common) Meets(s *subject.Subject, _ bool) bool { return !s.OwnTLS }
 // Needs implements Load for loads that every subject without TLS can meet.
 func (c *Common) Needs() string { return "servers without TLS" }
 
+// MessageRate implements Load for loads with a rate for each connection, or a closed loop.
+func (c *Common) MessageRate(connections int) float64 {
+	if c.Rate > 0 {
+		return c.Rate * float64(connections)
+	}
+	return GuessedRate
+}
+
 // A Load is the work offered to a subject: one [[load]] of an experiment. Its type is the
 // workload's own, and decodes from TOML and JSON.
 type Load interface {

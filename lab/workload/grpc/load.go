@@ -166,14 +166,6 @@ func stringMessage(size int) string {
 	return string(message) + strings.Repeat("x", size)
 }
 
-// MessageRate implements workload.Load.
-func (l *Load) MessageRate(connections int) float64 {
-	if l.Rate > 0 {
-		return l.Rate * float64(connections)
-	}
-	return workload.GuessedRate
-}
-
 // Recorded implements workload.Load.
 func (l *Load) Recorded() result.Load {
 	r := l.Common.Recorded()

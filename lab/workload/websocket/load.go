@@ -90,14 +90,6 @@ func (l *Load) Check(in workload.Context) string {
 // bytes returns the size of a message.
 func (l *Load) bytes() int { return l.Size + len(l.Message) }
 
-// MessageRate implements workload.Load.
-func (l *Load) MessageRate(connections int) float64 {
-	if l.Rate > 0 {
-		return l.Rate * float64(connections)
-	}
-	return workload.GuessedRate
-}
-
 // Recorded implements workload.Load.
 func (l *Load) Recorded() result.Load {
 	r := l.Common.Recorded()
