@@ -61,7 +61,22 @@ func (o AgentOptions) check(targets []target) error {
 	case o.Host != "" && net.ParseIP(o.Host) == nil:
 		return fmt.Errorf("subjects cannot listen on %q: give an IP address of this machine that agents reach", o.Host)
 	}
-	return nil
+	return o.checkHost()
+}
+
+// checkHost returns an error if subjects cannot listen on the given address.
+func (o AgentOptions) checkHost() error {
+	if o.Host == "" {
+		return nil
+	}
+	if net.ParseIP(o.Host).IsUnspecified() {
+		return fmt.Errorf("agents cannot connect to %s: give one IP address of this machine that they reach", o.Host)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(o.Host, "0"))
+	if err != nil {
+		return fmt.Errorf("subjects cannot listen on %s: give an IP address of this machine that agents reach: %w", o.Host, err)
+	}
+	return l.Close()
 }
 
 // tokenFile is the name of the file with the agents' token in the directory of a run, which is

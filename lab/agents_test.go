@@ -30,6 +30,8 @@ func TestRunsThatAgentsCannotOfferAreRefusedBeforeTheyStart(t *testing.T) {
 		{"settings without agents", "connections = [4]\n" + sink, "and no agents", func(o *Options) { o.Agents = AgentOptions{Listen: "127.0.0.1:0"} }},
 		{"an unknown server", "connections = [4]\n" + sink, "an agent is to be beside other", func(o *Options) { o.Agents.Beside = []string{"other"} }},
 		{"a host name", "connections = [4]\n" + sink, "give an IP address of this machine", func(o *Options) { o.Agents.Host = "localhost" }},
+		{"an address of another machine", "connections = [4]\n" + sink, "subjects cannot listen on 192.0.2.1: give an IP address of this machine", func(o *Options) { o.Agents.Host = "192.0.2.1" }},
+		{"subjects on every address", "connections = [4]\n" + sink, "agents cannot connect to ::", func(o *Options) { o.Agents.Host = "::" }},
 		{"every address", "connections = [4]\n" + sink, "is not that at which agents reach this machine", func(o *Options) { o.Agents.Listen = "0.0.0.0:0" }},
 		{"no agent", "connections = [4]\npatterns = [\"poisson\"]\n" + sink, "0 of 2 agents are connected: start weir lab agent on the other machines: the run waited for 1ms", func(*Options) {}},
 	} {
