@@ -226,6 +226,7 @@ func TestInvalidGatesAreOneError(t *testing.T) {
 		{"no repository", func(*Config) { t.Chdir(outside) }, "in no git repository"},
 		{"no way to run it", func(c *Config) { c.Program = Program{} }, "--subject"},
 		{"no such subject.toml", func(c *Config) { c.Program = Program{Subject: "subject.toml"} }, "fast has no subject.toml"},
+		{"a subject.toml elsewhere", func(c *Config) { c.Program = Program{Subject: "sub/../../subject.toml"} }, "outside of the version"},
 		{"an absolute subject.toml", func(c *Config) { c.Program = Program{Subject: "/subject.toml"} }, "absolute path"},
 		{"an open quote", func(c *Config) { c.Program.Run = "'{out}/server {addr}" }, "open quote"},
 		{"a build that fails", func(c *Config) { c.Program.Build = "echo no compiler; exit 3" }, "no compiler"},

@@ -86,6 +86,9 @@ func (p Program) inTree(v Version, source tree) (*subject.Subject, error) {
 	if filepath.IsAbs(p.Subject) {
 		return nil, fmt.Errorf("gate: %s is an absolute path, and each version has its own: give the path within the version", p.Subject)
 	}
+	if !filepath.IsLocal(p.Subject) {
+		return nil, fmt.Errorf("gate: %s is outside of the version, and would be the same file for both: give the path within the version", p.Subject)
+	}
 	file := filepath.Join(source.dir, p.Subject)
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, "subject.toml")
