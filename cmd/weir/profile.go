@@ -147,16 +147,20 @@ func (c *profileCmd) fileOf(name string) string {
 // profiledRows is the number of rows that a run prints of a profile.
 const profiledRows = 8
 
-// checkProfile is the error of --profile with subjects that a run cannot profile.
-func (c *runCmd) checkProfile(r *lab.Runner) error {
-	switch _, ok := r.CommonCell(c.Profile...); {
-	case len(c.Profile) == 0:
-	case len(c.Profile) != 2 || c.Profile[0] == c.Profile[1]:
-		return errors.New("lab run: --profile takes two different subjects: --profile go-goroutine,go-loop")
-	case !ok:
-		return fmt.Errorf("lab run: --profile: no load of the run has both %s and %s: name two subjects that take part in it", c.Profile[0], c.Profile[1])
+// refuseProfile is the error of --profile with anything but two names.
+func (c *runCmd) refuseProfile() error {
+	if n := len(c.Profile); n != 0 && (n != 2 || c.Profile[0] == c.Profile[1]) {
+		return usageError{errors.New("lab run: --profile takes two different subjects: --profile go-goroutine,go-loop")}
 	}
 	return nil
+}
+
+// checkProfile is the error of --profile with subjects that do not take part in the run together.
+func (c *runCmd) checkProfile(r *lab.Runner) error {
+	if _, ok := r.CommonCell(c.Profile...); len(c.Profile) == 0 || ok {
+		return nil
+	}
+	return fmt.Errorf("lab run: --profile: no load of the run has both %s and %s: name two subjects that take part in it", c.Profile[0], c.Profile[1])
 }
 
 // explain profiles the subjects of --profile after a run with error failed; nil without that flag.

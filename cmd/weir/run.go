@@ -97,7 +97,7 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 	if c.Experiment == "" && c.Resume == "" {
 		return c.listExperiments(t)
 	}
-	if err := c.refuseBesideResume(k); err != nil {
+	if err := cmp.Or(c.refuseBesideResume(k), c.refuseProfile()); err != nil {
 		return err
 	}
 	c.Veth = c.Veth || c.OldNamespace
@@ -122,7 +122,8 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 		return err
 	}
 	dir := cmp.Or(c.Resume, c.Out)
-	err = errors.Join(err, writeRun(dir, found), c.summarize(t, dir, found), c.writeProfile(t, dir, why))
+	unwritten := writeRun(dir, found)
+	err = errors.Join(err, unwritten, c.summarize(t, dir, found, unwritten == nil), c.writeProfile(t, dir, why))
 	switch {
 	case ctx.Err() != nil:
 		err = errors.Join(fmt.Errorf("%s kept in %s; weir lab run --resume %s continues the run", count(kept, "complete trial", "s"), dir, shellWord(dir)), err)
@@ -254,12 +255,15 @@ func writeRun(dir string, r *result.Results) error {
 	return errors.Join(kind.Compare().WriteBench(bench, r), bench.Close(), report.Write(dir, r, kind))
 }
 
-// summarize prints the outcome of a run.
-func (c *runCmd) summarize(t *terminal, dir string, r *result.Results) error {
+// summarize prints the outcome of a run, and where its report is if it is written.
+func (c *runCmd) summarize(t *terminal, dir string, r *result.Results, written bool) error {
 	if c.JSON {
 		return t.json(r.Comparisons)
 	}
 	report.Terminal(t.out, r, lab.ReportKind(r.Plan.Workload), t.colour(), t.width())
+	if !written {
+		return nil
+	}
 	file, err := filepath.Abs(filepath.Join(dir, "report.html"))
 	fmt.Fprintf(t.out, "\nThe report: %s\n", file)
 	return err
