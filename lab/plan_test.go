@@ -142,9 +142,15 @@ func TestPlaceIsFinishedByAcceptanceFailureOrLastAttempt(t *testing.T) {
 	}
 	failed := trial(4, 1, false)
 	failed.FailedBecause = []string{"load error: wrong byte, 3 times"}
-	d := finishedPlaces([]result.Trial{trial(0, 1, true), trial(1, 1, false), trial(1, 2, true), trial(2, 1, false), trial(3, maxAttempts, false), failed})
-	for position, want := range []bool{true, true, false, true, true, false} {
-		if got := d[Place{Cell: workload.Cell{Load: "l", Connections: 1, Pattern: "poisson"}, Position: position, Subject: "a"}]; got != want {
+	headlines, last := trial(5, maxAttempts, false), trial(6, maxHeadlineAttempts, false)
+	headlines.Block, last.Block = result.FirstHeadlineBlock, result.FirstHeadlineBlock
+	d := finishedPlaces([]result.Trial{trial(0, 1, true), trial(1, 1, false), trial(1, 2, true), trial(2, 1, false), trial(3, maxAttempts, false), failed, headlines, last})
+	for position, want := range []bool{true, true, false, true, true, false, true, false} {
+		p := Place{Cell: workload.Cell{Load: "l", Connections: 1, Pattern: "poisson"}, Position: position, Subject: "a"}
+		if position >= 5 {
+			p.Block = result.FirstHeadlineBlock
+		}
+		if got := d[p]; got != want {
 			t.Errorf("position %d: got finished %v, want %v", position, got, want)
 		}
 	}

@@ -12,6 +12,18 @@ import (
 // continues without it.
 const maxAttempts = 3
 
+// maxHeadlineAttempts is that limit in the headline's own blocks: a place without an accepted trial
+// makes its whole block worthless.
+const maxHeadlineAttempts = 6
+
+// attemptsIn returns the limit on the trials of a place in a block.
+func attemptsIn(block int) int {
+	if block >= result.FirstHeadlineBlock {
+		return maxHeadlineAttempts
+	}
+	return maxAttempts
+}
+
 // limits bound the lateness of a generator. They depend on the arrival pattern, because sending a
 // burst of 64 messages takes time even if the generator starts exactly on time.
 type limits struct{ latenessP99, latenessP50 time.Duration }
@@ -30,15 +42,17 @@ const (
 	// added to the limits for each connection of a burst beyond 64
 	burstAllowance = 10 * time.Microsecond
 	// share of the window in which the generator was runnable, but not running
-	maxRunQueue  = 0.05
-	maxSteal     = 0.01 // share of the window, of one core
+	maxRunQueue = 0.05
+	maxSteal    = 0.01 // share of the window, of one core
+	// the unit in which the kernel counts what the hypervisor took: a difference is up to one too high
+	stealTick    = 10 * time.Millisecond
 	maxNeighbour = 0.05 // share of the window, of one core; also the limit for the lab itself
 )
 
 // isFinal reports whether the place of t needs no further trial: t is accepted, or the subject
 // failed in it, which a retry would not change, or it was the last attempt.
 func isFinal(t *result.Trial) bool {
-	return t.Accepted || len(t.FailedBecause) > 0 || t.Attempt >= maxAttempts
+	return t.Accepted || len(t.FailedBecause) > 0 || t.Attempt >= attemptsIn(t.Block)
 }
 
 // judgeTrial accepts or rejects a trial. A disturbance of the measurement is a reason for
@@ -74,7 +88,7 @@ func rejections(w workload.Session, t *result.Trial, ev workload.Evidence, faili
 	}
 	why.Add(ev.Errors[workload.GeneratorErrorKind] > 0, "generator without ports or descriptors: %d times", ev.Errors[workload.GeneratorErrorKind])
 	why.Add(t.LoadRunQueue > maxRunQueue && !ev.SharedCores, "generator waited %.1f %% of the window for its core", 100*t.LoadRunQueue)
-	why.Add(share(ev.Steal) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
+	why.Add(share(ev.Steal-stealTick) > maxSteal, result.HypervisorTook+" %.1f %% of a core", 100*share(ev.Steal))
 	why.Add(share(ev.Neighbour) > maxNeighbour && !ev.ServerUnaccounted, result.NeighbourTook+" %.1f %% of a core: %s", 100*share(ev.Neighbour), ev.NeighbourName)
 	why.Add(share(ev.Lab) > maxNeighbour, result.LabTook+" %.1f %% of a core", 100*share(ev.Lab))
 	return why

@@ -41,7 +41,8 @@ func TestDisturbancesRejectATrial(t *testing.T) {
 		}, ""},
 		{"the generator did not get its core", func(t *result.Trial, _ *workload.Evidence) { t.LoadRunQueue = 0.06 }, "waited"},
 		{"on shared cores the generator may wait for its core", func(t *result.Trial, ev *workload.Evidence) { t.LoadRunQueue, ev.SharedCores = 0.06, true }, ""},
-		{"the hypervisor took the machine away", func(_ *result.Trial, ev *workload.Evidence) { ev.Steal = 11 * time.Millisecond }, "hypervisor"},
+		{"the hypervisor took the machine away", func(_ *result.Trial, ev *workload.Evidence) { ev.Steal = 30 * time.Millisecond }, "hypervisor"},
+		{"a second with one tick of the hypervisor's more than its hundredth", func(_ *result.Trial, ev *workload.Evidence) { ev.Steal = 20 * time.Millisecond }, ""},
 		{"a neighbour took a core", func(_ *result.Trial, ev *workload.Evidence) {
 			ev.Neighbour, ev.NeighbourName = 60*time.Millisecond, "cc1"
 		}, "cc1"},

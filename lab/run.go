@@ -42,7 +42,7 @@ type Options struct {
 
 	// further subjects, which must take part; a resumed run does not have them
 	Subjects []*subject.Subject `json:"-"`
-	Attempts int                // limit on the trials of a place; 0: maxAttempts
+	Attempts int                // limit on the trials of a place; 0: that of attemptsIn
 	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
 	// returns whether to stop. nil: run the whole plan.
 	AfterBlock func(*result.Results) (stop bool) `json:"-"`
@@ -317,7 +317,7 @@ func fitsTime(limit, spent time.Duration, ran, more int) bool {
 // runPlace runs trials of a place until one is final. A rejected trial is retried only while that
 // leaves enough time for the remaining places, which have had no trial yet.
 func (r *Runner) runPlace(ctx context.Context, p Place, toCome int) error {
-	for attempt := r.attempts(p) + 1; attempt <= cmp.Or(r.options.Attempts, maxAttempts); attempt++ {
+	for attempt := r.attempts(p) + 1; attempt <= cmp.Or(r.options.Attempts, attemptsIn(p.Block)); attempt++ {
 		r.progress(r.progressFor(p))
 		t, err := r.trial(ctx, p, r.loadNamed(p.Load), nil)
 		if err != nil {
