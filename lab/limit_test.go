@@ -25,6 +25,7 @@ func TestTheLimitOfATrialIsNamed(t *testing.T) {
 		{"open loop, half of it sent, the generator busy", open, func(x *result.Trial, _ *workload.Evidence) {
 			x.Messages, x.AchievedRatio, x.LoadUSPerMsg = 500, 0.5, 1900
 		}, result.LimitGenerator},
+		{"closed loop, streams of HTTP/2 are with the generator", closed, func(x *result.Trial, _ *workload.Evidence) { x.HTTP = &result.HTTP{Streams: 10} }, result.LimitGenerator},
 		{"closed loop, the subject busy", closed, func(x *result.Trial, _ *workload.Evidence) { x.CPUPercentMean = 99 }, result.LimitServerCPU},
 		{"closed loop, the subject waits for cores", closed, func(x *result.Trial, _ *workload.Evidence) { x.RunQueueRatio = 0.4 }, result.LimitServerCPU},
 		{"closed loop, the subject sleeps", closed, func(*result.Trial, *workload.Evidence) {}, result.LimitServerWaits},

@@ -43,6 +43,8 @@ type HTTP struct {
 	BodyBytes int64 `json:"body_bytes"`
 	// mean of the latencies whose percentiles are Trial.LatencyUS; 0 in older results
 	LatencyMeanUS float64 `json:"latency_mean_us,omitzero"`
+	// requests that could be in flight at once on a connection of HTTP/2; 0: 1
+	Streams int `json:"streams,omitempty"`
 	// how the requests were encrypted, where the server chose it: "TLS 1.3, TLS_AES_128_GCM_SHA256"
 	TLS string `json:"tls,omitempty"`
 	// failed requests of the whole trial, warm-up included, by kind

@@ -91,14 +91,18 @@ func FillClosed(t *result.Trial) {
 	}
 }
 
-// InFlightShare returns the average share of a closed loop's connections whose message is with the
-// subject: the rate times the mean latency, divided by the connections (Little 1961). It is 1 where
-// the mean latency is not known.
+// InFlightShare returns the average share of a closed loop's messages that are with the subject:
+// the rate times the mean latency, divided by the connections and their streams (Little 1961). It
+// is 1 where the mean latency is not known.
 func InFlightShare(t *result.Trial) float64 {
 	if t.Connections == 0 || t.LatencyMeanUS <= 0 {
 		return 1
 	}
-	return min(1, t.Rate()*t.LatencyMeanUS/1e6/float64(t.Connections))
+	most := t.Connections
+	if t.HTTP != nil {
+		most *= max(1, t.HTTP.Streams)
+	}
+	return min(1, t.Rate()*t.LatencyMeanUS/1e6/float64(most))
 }
 
 // LoadPercent returns the CPU that the generator used and waited for, in percent of a core. With
