@@ -166,16 +166,23 @@ func (v *session) Fill(t *result.Trial, l workload.Load, m workload.Measured) er
 	if err := json.Unmarshal(m.Report, &r); err != nil {
 		return err
 	}
-	t.HTTP = &result.HTTP{Attempted: r.Offered, Answered: r.Answered, Failed: r.Failed, BodyBytes: r.BodyBytes, LatencyMeanUS: r.LatencyMeanUS, Errors: r.Errors}
+	FillHTTP(t, result.HTTP{Attempted: r.Offered, Answered: r.Answered, Failed: r.Failed, BodyBytes: r.BodyBytes, LatencyMeanUS: r.LatencyMeanUS, Streams: l.(*Load).Streams, Errors: r.Errors},
+		m.Subject.Subject, r.TLS)
+	return nil
+}
+
+// FillHTTP stores the outcomes h in a trial. seen is how its connections to s were encrypted; nil:
+// not at all.
+func FillHTTP(t *result.Trial, h result.HTTP, s *subject.Subject, seen *httpload.TLSReport) {
+	t.HTTP = &h
 	workload.FillClosed(t)
 	switch {
-	case r.TLS == nil:
-	case m.Subject.Subject.ServesTLS():
-		t.FailedBecause = append(t.FailedBecause, TLSFailures(r.TLS)...)
+	case seen == nil:
+	case s.ServesTLS():
+		t.FailedBecause = append(t.FailedBecause, TLSFailures(seen)...)
 	default:
-		t.HTTP.TLS = r.TLS.Version + ", " + r.TLS.Cipher
+		t.HTTP.TLS = seen.Version + ", " + seen.Cipher
 	}
-	return nil
 }
 
 // Close implements workload.Session.

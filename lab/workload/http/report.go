@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
 	"weir/lab/report"
 	"weir/lab/report/format"
 	"weir/lab/result"
@@ -65,7 +66,7 @@ func (Report) TeX(d *report.Digest) []report.TeXTable {
 		return nil
 	}
 	t := report.TeXTable{Align: "c|lrrrr", Head: []string{`Load & Subject & $\mu$s & answers/s & p50 [ms] & p99 [ms]`},
-		Caption: `CPU of the whole process tree per answered request in $\mu$s, answered requests per second, and time to the answer, by load; -- means not measured.`}
+		Caption: fmt.Sprintf(`CPU of the whole process tree per answered %s in $\mu$s, answered %s per second, and time to the answer, by load; -- means not measured.`, d.Unit(), d.Units())}
 	groups := slices.Concat(digest{d}.representative(), d.ClosedLoops())
 	for i, g := range groups {
 		var rows [][]string
@@ -121,6 +122,21 @@ func (Report) Describe(l result.Load) string {
 		s += ", compressed"
 	}
 	if l.Requests.Cold {
+		s += ", no warm-up"
+	}
+	return s
+}
+
+// DescribeRest describes what loads of calls and of WebSocket messages have in common with those
+// of requests, to be appended: ", arrivals poisson, by TLS".
+func DescribeRest(q result.Requests) (s string) {
+	if q.Pattern != "" {
+		s += ", arrivals " + format.Pattern(q.Pattern)
+	}
+	if q.TLS {
+		s += ", by TLS"
+	}
+	if q.Cold {
 		s += ", no warm-up"
 	}
 	return s

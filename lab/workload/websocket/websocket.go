@@ -106,15 +106,7 @@ func (v *session) Fill(t *result.Trial, _ workload.Load, m workload.Measured) er
 	if err := json.Unmarshal(m.Report, &r); err != nil {
 		return err
 	}
-	t.HTTP = &result.HTTP{Attempted: r.Offered, Answered: r.Answered, Failed: r.Failed, BodyBytes: r.ReceivedBytes, LatencyMeanUS: r.LatencyMeanUS, Errors: r.Errors}
-	workload.FillClosed(t)
-	switch {
-	case r.TLS == nil:
-	case m.Subject.Subject.ServesTLS():
-		t.FailedBecause = append(t.FailedBecause, http.TLSFailures(r.TLS)...)
-	default:
-		t.HTTP.TLS = r.TLS.Version + ", " + r.TLS.Cipher
-	}
+	http.FillHTTP(t, result.HTTP{Attempted: r.Offered, Answered: r.Answered, Failed: r.Failed, BodyBytes: r.ReceivedBytes, LatencyMeanUS: r.LatencyMeanUS, Errors: r.Errors}, m.Subject.Subject, r.TLS)
 	return nil
 }
 
