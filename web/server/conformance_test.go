@@ -35,17 +35,23 @@ func TestTheServerConformsToTheRFCs(t *testing.T) {
 	if underTest != HTTP1 || modelUnderTest != serve.Goroutine {
 		t.Skip("runs all models: once is enough")
 	}
-	for i := range serve.Ways {
-		model := serve.Way(i)
-		c := Config{Engine: HTTP1, Model: model}
-		if serve.Ways[model].MultiProcess {
-			c = processConfig(model, []string{conformsFlag}, false)
-		}
-		s := start(t, c, conformance.Handler())
-		for _, row := range conformance.Rows() {
-			if got := ask(t, s.addr, row.Input); got != row.Want {
-				t.Errorf("by %s: %s (RFC %s): got %s, want %s", model, row.Name, row.Section, got, row.Want)
-			}
+	for i, trait := range serve.Ways {
+		t.Run(trait.Name, func(t *testing.T) {
+			t.Parallel()
+			conformsToTheRFCs(t, serve.Way(i))
+		})
+	}
+}
+
+func conformsToTheRFCs(t *testing.T, model serve.Way) {
+	c := Config{Engine: HTTP1, Model: model}
+	if serve.Ways[model].MultiProcess {
+		c = processConfig(model, []string{conformsFlag}, false)
+	}
+	s := start(t, c, conformance.Handler())
+	for _, row := range conformance.Rows() {
+		if got := ask(t, s.addr, row.Input); got != row.Want {
+			t.Errorf("%s (RFC %s): got %s, want %s", row.Name, row.Section, got, row.Want)
 		}
 	}
 }
