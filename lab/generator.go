@@ -116,6 +116,8 @@ func loadError(why string) error {
 		return failure(strings.TrimPrefix(why, "load: "))
 	case strings.HasPrefix(why, load.ServerFailed):
 		return failure(strings.TrimPrefix(why, load.ServerFailed))
+	case strings.HasPrefix(why, load.CannotConnect):
+		return errors.New("lab: " + strings.TrimPrefix(why, "load: "))
 	}
 	return fmt.Errorf("lab: the load generator failed: %s", why)
 }

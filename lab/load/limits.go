@@ -41,6 +41,9 @@ const (
 // load, or did not sustain it to the end.
 const ServerFailed = "load: the server failed: "
 
+// CannotConnect starts an error of a server that is not reached, before there is any load.
+const CannotConnect = "load: can't connect to "
+
 // ErrUsage is wrapped by every error about an invalid setting of a load.
 var ErrUsage = errors.New("load: bad configuration")
 

@@ -75,7 +75,7 @@ func (p *Process) Exit() *os.ProcessState {
 // exit that Stop requested.
 func (p *Process) Err() error {
 	exit := p.Exit()
-	if exit == nil || p.stopRequested.Load() && exitedBySIGTERM(exit) {
+	if exit == nil || p.stopRequested.Load() && p.stoppedWell(exit) {
 		return nil
 	}
 	p.drain(pause * 20)
@@ -100,7 +100,8 @@ func (p *Process) Unread() int64 {
 // Stop stops the subject: it sends SIGTERM to its first process, waits four seconds for all its
 // processes to exit, then sends SIGKILL to the rest. It returns when no process is left. An error
 // means that the subject had to be killed, left processes behind or exited with an error; an exit
-// by the SIGTERM itself is no error. Later calls return the same.
+// by the SIGTERM itself is no error, and of published programs no exit status is. Later calls
+// return the same.
 func (p *Process) Stop() error { return p.stop() }
 
 func (p *Process) stopOnce() error {
@@ -210,6 +211,12 @@ func (p *Process) closePipes() {
 	for _, f := range p.pipes {
 		f.Close()
 	}
+}
+
+// stoppedWell reports whether an exit after SIGTERM is correct. Programs in the form in which they
+// were published, and servers that are given by a command, may have any exit status.
+func (p *Process) stoppedWell(exit *os.ProcessState) bool {
+	return exitedBySIGTERM(exit) || p.subject.Contract == "published" && exit.Exited()
 }
 
 // exitedBySIGTERM reports whether an exit after SIGTERM is correct: status 0, death by the signal,

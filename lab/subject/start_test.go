@@ -220,6 +220,20 @@ func TestUnexpectedExitIsAnError(t *testing.T) {
 	wantError(t, p.Stop(), "scratch ended (signal: killed)")
 }
 
+// TestPublishedProgramsMayExitWithAnyStatus: mini_httpd, for example, exits with 1.
+func TestPublishedProgramsMayExitWithAnyStatus(t *testing.T) {
+	p := start(t, scratch(t, "bad end", `contract = "published"`), Place{})
+	if err := p.Stop(); err != nil {
+		t.Errorf("got error %v, want none", err)
+	}
+	crashing := start(t, scratch(t, "plain", `contract = "published"`), Place{})
+	if err := syscall.Kill(crashing.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-crashing.Done()
+	wantError(t, crashing.Stop(), "scratch ended (signal: killed)")
+}
+
 func TestPublishedProgramsMayLeaveChildren(t *testing.T) {
 	p := start(t, scratch(t, "parent", `contract = "published"`), Place{})
 	if err := p.Stop(); err != nil {

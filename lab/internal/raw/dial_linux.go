@@ -7,6 +7,7 @@ import (
 	"net"
 	"syscall"
 	"time"
+	"weir/lab/load"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,7 +57,7 @@ func DialError(target string, err error) error {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		why = fmt.Sprintf("no answer within %v: check the address, the server's backlog and firewalls", DialTimeout)
 	default:
-		return fmt.Errorf("load: can't connect to %s: %w", target, err)
+		return fmt.Errorf(load.CannotConnect+"%s: %w", target, err)
 	}
-	return fmt.Errorf("load: can't connect to %s: %s (%w)", target, why, err)
+	return fmt.Errorf(load.CannotConnect+"%s: %s (%w)", target, why, err)
 }

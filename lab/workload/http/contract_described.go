@@ -72,7 +72,7 @@ func (n Needs) keepAlive(b *bench) {
 	for i := range 50 {
 		err := contract.Try(func() { v.ask(n.Requests[i%len(n.Requests)], false) })
 		ended := errors.Is(err, contract.ErrEnded) || errors.Is(err, contract.ErrReset)
-		contract.Expect(!ended || n.HTTP2, "request %d on one connection: %w (a load with a connection for each request does not need this)", i+1, err)
+		contract.Expect(!ended || n.HTTP2, "request %d on one connection: %w (a load with a connection for each request, --no-keep-alive, does not need this)", i+1, err)
 		contract.Expect(err == nil, "request %d on one connection: %w", i+1, err)
 	}
 	v.Close()

@@ -12,6 +12,7 @@ import (
 	"weir/lab/internal/oneloop"
 	"weir/lab/internal/raw"
 	"weir/lab/internal/tlsclient"
+	"weir/lab/load"
 	"weir/lab/workload/http/httpload/response"
 )
 
@@ -94,7 +95,7 @@ func receiveTickets(conn net.Conn, c *Config) {
 func handshake(ctx context.Context, conn net.Conn, target string, config *tls.Config) (net.Conn, *TLSReport, error) {
 	t := tls.Client(conn, config)
 	if err := t.HandshakeContext(ctx); err != nil {
-		return nil, nil, fmt.Errorf("load: can't connect to %s: %w", target, errors.Join(ctx.Err(), tlsclient.HandshakeError(config.ServerName, err)))
+		return nil, nil, fmt.Errorf(load.CannotConnect+"%s: %w", target, errors.Join(ctx.Err(), tlsclient.HandshakeError(config.ServerName, err)))
 	}
 	return t, tlsclient.NewReport(t.ConnectionState(), config), nil
 }
