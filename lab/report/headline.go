@@ -129,10 +129,10 @@ func (d *Digest) isHeadline(c result.Comparison) bool {
 
 // besideHeadline says which part of the level the comparisons in the headline's metric have.
 func (d *Digest) besideHeadline(others string, metric string) string {
-	level, why := 1, "is not different, and they have the 1 % that it leaves"
+	level, why := 1, "is not different, and leaves that much"
 	if d.Headline.Verdict == result.Different {
-		level, why = 5, "is different, and passes its level on to them"
+		level, why = 5, "is different, and passes its level on"
 	}
-	return fmt.Sprintf("Verdicts on %s: the headline is tested first, with a level of 4 %%. The other %s have Holm's correction with a level of %d %%, because the headline %s. At most one run in 20 has a false \"different\" among all.",
+	return fmt.Sprintf("Verdicts on %s: the headline is tested first, with a level of 4 %%. The rest (%s) has Holm's correction with a level of %d %%, because the headline %s. At most one run in 20 has a false \"different\" among all.",
 		d.metricNoun(metric), others, level, why)
 }
