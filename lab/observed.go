@@ -35,7 +35,7 @@ func (o observation) fill(t *result.Trial, window time.Duration) {
 		PeakRSSKB: o.census.PeakRSS >> 10, PSSKB: o.census.PSS >> 10,
 		Processes: o.census.Processes, Threads: o.census.Threads,
 	}
-	t.Switches, t.GC, t.RunQueueRatio = o.switches, o.gc, o.runQueueRatio
+	t.Switches, t.RunQueueRatio = o.switches, o.runQueueRatio
 	o.fillAccounting(t)
 }
 

@@ -59,6 +59,7 @@ func stopSubject(s *workload.Running, t *result.Trial, err error) error {
 		err = exitError(s)
 	}
 	bad, left := s.Stop()
+	t.GC = s.GC()
 	if bad != nil && err == nil {
 		t.StopFailure = bad.Error()
 	}

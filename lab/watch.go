@@ -104,7 +104,6 @@ type observation struct {
 	census            sample.Census // taken after the window
 	switches          result.Switches
 	runQueueRatio     float64 // the subject's run-queue wait, all threads / duration
-	gc                *result.GC
 	evidence          workload.Evidence
 	ownsPacketThreads bool // the kernel's packet threads (ksoftirqd) work for the trial
 }
@@ -122,7 +121,7 @@ func (w *watch) finish(from, to time.Duration) (o observation, err error) {
 		if o.points = cutToWindow(points, from, to); len(o.points) < 2 {
 			return o, errors.New("lab: no sample of the subject's CPU fell into the measured window: the machine was too busy to take one")
 		}
-		o.gc = w.subject.GCInWindow(from, to, o.points[len(o.points)-1].CPU-o.points[0].CPU)
+		w.subject.Measured(from, to, o.points[len(o.points)-1].CPU-o.points[0].CPU)
 		if o.census, err = w.subject.Group.Census(); err != nil {
 			return o, err
 		}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // canSeeListeners reports that the function listening works on this system.
@@ -128,4 +130,11 @@ func processGroup(id int) []int {
 		}
 	}
 	return members
+}
+
+// enlarge makes a pipe hold so many bytes, if the system allows it.
+func enlarge(pipe *os.File, bytes int) {
+	if c, err := pipe.SyscallConn(); err == nil {
+		_ = c.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, bytes) })
+	}
 }

@@ -3,7 +3,6 @@ package subject
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -183,19 +182,6 @@ func (p *Process) kill() {
 		time.Sleep(pause)
 	}
 	<-p.done
-}
-
-// read copies from a pipe until its end.
-func (p *Process) read(from *os.File, to io.Writer) {
-	defer p.readers.Done()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buf)
-		_, _ = to.Write(buf[:n])
-		if err != nil {
-			return
-		}
-	}
 }
 
 // drain lets the readers read the rest of an exited process's output.

@@ -145,6 +145,7 @@ func (p *Process) connect(pl Place) (theirs []*os.File, sinks []io.Writer, err e
 			err = fmt.Errorf("%s cannot start: %w", p.subject.Name, pipeErr)
 			return nil
 		}
+		enlarge(w, outputBuffer)
 		if text, ok := strings.CutPrefix(p.subject.Ready, "line:"); ok {
 			p.watches = append(p.watches, newWatch(text))
 			to = append(to, p.watches[len(p.watches)-1])

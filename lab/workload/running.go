@@ -37,6 +37,8 @@ type Running struct {
 	Collector func(context.Context) *result.RuntimeStats
 	Own       any          // what the workload's Fill needs of the start
 	Release   func() error // frees what the subject used, after its end; nil: nothing
+
+	from, to, used time.Duration // the measured window (CLOCK_MONOTONIC), and the subject's CPU in it
 }
 
 // Stop stops the subject, and removes its group. badEnd is the error of a subject that did not stop
@@ -84,15 +86,18 @@ func (r *Running) RuntimeStats(ctx context.Context) *result.RuntimeStats {
 	return r.Collector(ctx)
 }
 
-// GCInWindow summarises the Go garbage collector's work in a window in which the subject used the
-// given CPU; nil for other languages. The times in the collector's log lines count from the start
-// of the process that wrote them. Those of processes started later therefore appear too early, and
-// some fall out of the window.
-func (r *Running) GCInWindow(from, to, cpu time.Duration) *result.GC {
-	if r.Subject.Language != "Go" {
+// Measured notes the measured window, and the CPU that the subject used in it, for GC.
+func (r *Running) Measured(from, to, cpu time.Duration) { r.from, r.to, r.used = from, to, cpu }
+
+// GC summarises the Go garbage collector's work in the measured window; nil for other languages,
+// and without a window. It is called when the subject has stopped: only then all of its output is
+// read. The times in the collector's log lines count from the start of the process that wrote them.
+// Those of processes started later therefore appear too early, and some fall out of the window.
+func (r *Running) GC() *result.GC {
+	if r.Subject.Language != "Go" || r.to == 0 {
 		return nil
 	}
-	gc := sample.SummariseGC(sample.ParseGC(r.Process.Stderr()), from-r.StartedAt, to-r.StartedAt, cpu)
+	gc := sample.SummariseGC(sample.ParseGC(r.Process.Stderr()), r.from-r.StartedAt, r.to-r.StartedAt, r.used)
 	return &gc
 }
 
