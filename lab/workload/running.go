@@ -38,7 +38,8 @@ type Running struct {
 	Own       any          // what the workload's Fill needs of the start
 	Release   func() error // frees what the subject used, after its end; nil: nothing
 
-	from, to, used time.Duration // the measured window (CLOCK_MONOTONIC), and the subject's CPU in it
+	from, to time.Duration // the measured window (CLOCK_MONOTONIC)
+	used     time.Duration // the subject's CPU in it
 }
 
 // Stop stops the subject, and removes its group. badEnd is the error of a subject that did not stop
