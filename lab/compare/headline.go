@@ -130,6 +130,19 @@ func (k Kind) headlineComparison(r *result.Results, h *result.Headline) result.C
 	return c
 }
 
+// HeadlineMeans returns the means of both subjects in the blocks that the headline's test uses; 0
+// without an accepted trial.
+func (k Kind) HeadlineMeans(r *result.Results) (a, b float64) {
+	trials, of := k.headlineTrials(r, r.Headline), k.value(r.Headline.Metric)
+	mean := func(name string) (m float64) {
+		for _, t := range trials[name] {
+			m += of(t) / float64(len(trials[name]))
+		}
+		return m
+	}
+	return mean(r.Headline.A), mean(r.Headline.B)
+}
+
 // HeadlineMetric reports whether a workload's loads of a pattern can have a metric. Whether they do
 // is known for some workloads only when there are trials.
 func (k Kind) HeadlineMetric(metric, pattern string) bool {

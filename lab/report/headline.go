@@ -82,14 +82,25 @@ func (d *Digest) headlineTable() *Table {
 	if h == nil {
 		return nil
 	}
-	t := &Table{Caption: "The headline, which was tested first and alone", Align: "lllrrrr",
-		Head: []string{"First / second", "Metric", "Verdict", "Ratio", "Interval", "Looks", "Blocks"}}
-	ratio := format.Absent
+	t := &Table{Caption: "The headline, which was tested first and alone", Align: "lllrrrrr",
+		Head: []string{"First / second", "Metric", "Verdict", "Ratio", "Interval", "Means", "Looks", "Blocks"}}
+	ratio, means := format.Absent, format.Absent
 	if h.Ratio > 0 {
 		ratio = format.Times(h.Ratio)
 	}
-	t.Add(h.A+" / "+h.B, d.metricName(h.Metric), h.Verdict, ratio, format.Between(h.Low, h.High), format.Count(h.Looks), format.Count(h.Blocks))
+	if a, b := d.kind.Compare().HeadlineMeans(&d.Results); a > 0 && b > 0 {
+		means = d.headlineMean(a) + " / " + d.headlineMean(b)
+	}
+	t.Add(h.A+" / "+h.B, d.metricName(h.Metric), h.Verdict, ratio, format.Between(h.Low, h.High), means, format.Count(h.Looks), format.Count(h.Blocks))
 	return t
+}
+
+// headlineMean formats a mean in the headline's metric.
+func (d *Digest) headlineMean(v float64) string {
+	if d.Headline.Metric == result.MetricRate {
+		return format.Rate(v)
+	}
+	return format.Sig(v) + " µs"
 }
 
 // headlineSection explains the headline's test. It is empty if the run has no headline.
