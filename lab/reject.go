@@ -44,7 +44,8 @@ const (
 	// share of the window in which the generator was runnable, but not running
 	maxRunQueue = 0.05
 	maxSteal    = 0.01 // share of the window, of one core
-	// the unit in which the kernel counts what the hypervisor took: a difference is up to one too high
+	// the unit in which the kernel counts what the hypervisor took: a difference is up to one too
+	// high
 	stealTick    = 10 * time.Millisecond
 	maxNeighbour = 0.05 // share of the window, of one core; also the limit for the lab itself
 )

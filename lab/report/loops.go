@@ -51,8 +51,8 @@ func (d *Digest) RateTable(g *Group) *Table {
 	return t
 }
 
-// CostSection ranks the subjects by CPU per message under every load. includes is a sentence on what
-// a message includes, with a space at its end, or empty.
+// CostSection ranks the subjects by CPU per message under every load. includes is a sentence on
+// what a message includes, with a space at its end, or empty.
 func (d *Digest) CostSection(includes string) Section {
 	return Section{ID: "cost", Title: "CPU per " + d.Unit(),
 		How: "CPU of the server's whole process tree, lowest first. " + includes + "Generator and Machine are the CPU of the load generator and of the whole machine per " + d.Unit() + ", in the same trials. " +

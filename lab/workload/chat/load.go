@@ -46,8 +46,8 @@ func (l *Load) Check(in workload.Context) string {
 
 // MessageRate implements workload.Load.
 func (l *Load) MessageRate(connections int) float64 {
-	if l.Rate > 0 {
-		return l.Rate * float64(connections) * float64(max(1, connections-1)) // of each message to the others
+	if l.Rate > 0 { // each message is delivered to the others
+		return l.Rate * float64(connections) * float64(max(1, connections-1))
 	}
 	return workload.GuessedRate
 }
