@@ -1,9 +1,11 @@
 package gate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -45,6 +47,15 @@ type Load struct {
 	Connections int         `json:"connections"`
 	DurationS   float64     `json:"duration_s"` // of a measured window
 	Settings    result.Load `json:"settings"`
+}
+
+// String is the load's JSON, which names its settings.
+func (l Load) String() string {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err.Error() // a number that JSON does not have, which no load contains
+	}
+	return string(text)
 }
 
 // A Judgement is one metric of an Outcome.
@@ -98,6 +109,7 @@ func (g *run) outcome(r *result.Results) *Outcome {
 	}
 	o.warn()
 	o.warnOfFailures(f)
+	o.warnOfAnswers(r)
 	return o
 }
 
@@ -140,6 +152,34 @@ func (o *Outcome) warnOfFailures(f *flow) {
 			o.Warnings = append(o.Warnings, fmt.Sprintf("%s failed in %d of %d blocks, which do not count: %s", name, n, f.blocks+n, f.failedBecause[name]))
 		}
 	}
+}
+
+// warnOfAnswers says if the versions do not answer alike: they do other work then. The load takes
+// what a version answers first for right.
+func (o *Outcome) warnOfAnswers(r *result.Results) {
+	base, head := answerBytes(r, baseName), answerBytes(r, headName)
+	if base >= 0 && head >= 0 && math.Abs(base-head) > sameAnswer*max(base, head) {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("BASE answers with %.0f bytes and HEAD with %.0f: compare what they answer before you rely on the verdict", base, head))
+	}
+}
+
+// sameAnswer is the relative difference up to which two lengths of answers are taken for the same:
+// answers may contain times.
+const sameAnswer = 0.01
+
+// answerBytes returns the mean size in bytes of the body of a version's answers; -1 if it is not
+// known.
+func answerBytes(r *result.Results, version string) float64 {
+	var bytes, answers int64
+	for _, t := range r.Trials {
+		if t.HTTP != nil && strings.TrimSuffix(t.Subject, againSuffix) == version {
+			bytes, answers = bytes+t.HTTP.BodyBytes, answers+t.Messages
+		}
+	}
+	if answers == 0 {
+		return -1
+	}
+	return float64(bytes) / float64(answers)
 }
 
 func (t *track) judgement() Judgement {
