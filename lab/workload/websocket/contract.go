@@ -85,7 +85,7 @@ func (n needs) visit(b *bench) *visitor {
 	c, _, err := websocket.Dial(ctx, scheme+"://"+b.Addr()+n.Path, o) //nolint:bodyclose // the connection has it
 	transport.CloseIdleConnections()
 	contract.Expect(err == nil, "expected an upgrade of %s: %w", n.Path, contract.DescribeError(err))
-	c.SetReadLimit(-1) // ask keeps no more than the echo
+	c.SetReadLimit(-1)                                    // ask keeps no more than the echo
 	context.AfterFunc(b.Context, func() { c.CloseNow() }) //nolint:errcheck // it may be closed
 	return &visitor{c, n, b}
 }
