@@ -91,6 +91,7 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 	if err := leaveGitHook(); err != nil {
 		return err
 	}
+	surviveTerminal(ctx)
 	view := newLiveView(t)
 	defer view.close()
 	config, err := c.config()
@@ -105,7 +106,7 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 		return errors.Join(err, c.writeReports(gate.ErrorMarkdown(err), gate.ErrorJUnit(err)))
 	}
 	for _, w := range o.Warnings {
-		fmt.Fprintln(t.err, "weir: warning:", w)
+		fmt.Fprintln(t.err, "weir: warning:", printable(w))
 	}
 	if err := c.write(t, o); err != nil {
 		return err
@@ -168,7 +169,7 @@ func (c *gateCmd) load() (*lab.Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Connections > 0 {
+	if c.Connections != 0 {
 		e.Connections = []int{c.Connections}
 	}
 	replace(&e.Duration, workload.Duration(c.Duration))
