@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/lab"
@@ -105,11 +106,25 @@ func (g *run) trials(ctx context.Context, runner *lab.Runner, left time.Duration
 	err = errors.Join(err, runner.Close())
 	switch {
 	case context.Cause(ctx) == errFirstBlock:
-		return nil, fmt.Errorf("gate: the budget of %v %w: give more time, shorter windows, or a load that the server can carry", g.config.Budget, errFirstBlock)
+		return nil, fmt.Errorf("gate: the budget of %v %w: give more time, shorter windows, or a load that the server can carry%s", g.config.Budget, errFirstBlock, failureIn(results))
 	case err != nil:
 		return nil, g.explain(err)
 	}
 	return g.conclude(results)
+}
+
+// failureIn returns the end of an error: the first failure of a version in the trials; empty if none
+// failed. A version that answers wrongly may take all the time.
+func failureIn(r *result.Results) string {
+	if r == nil {
+		return ""
+	}
+	for _, t := range r.Trials {
+		if len(t.FailedBecause) > 0 {
+			return fmt.Sprintf("; %s failed: %s", strings.TrimSuffix(t.Subject, againSuffix), t.FailedBecause[0])
+		}
+	}
+	return ""
 }
 
 // errFirstBlock ends a gate whose first block takes its whole budget: it could not decide.

@@ -212,6 +212,18 @@ func TestAFirstBlockBeyondTheBudgetEndsTheGate(t *testing.T) {
 	r.wantClean()
 }
 
+// TestAVersionThatTakesAllTheTimeByItsFailuresIsNamed: a server that never reads fails only after
+// some time.
+func TestAVersionThatTakesAllTheTimeByItsFailuresIsNamed(t *testing.T) {
+	failed := result.Trial{Subject: headName + againSuffix, FailedBecause: []string{"stalled", "late"}}
+	if got, want := failureIn(&result.Results{Trials: []result.Trial{{Subject: baseName}, failed}}), "; head failed: stalled"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := failureIn(&result.Results{Trials: []result.Trial{{Subject: baseName}}}) + failureIn(nil); got != "" {
+		t.Errorf("without a failure: got %q, want nothing", got)
+	}
+}
+
 func TestInvalidGatesAreOneError(t *testing.T) {
 	r := newRepository(t)
 	outside := t.TempDir()
