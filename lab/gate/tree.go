@@ -210,18 +210,19 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), err
 }
 
-// gitReason returns what git says of a failure: the line of its last error, and the last line, which
-// may have a remedy.
+// gitReason returns what git says of a failure: its last error, what is said to have caused it, and
+// the last line, which may have a remedy.
 func gitReason(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
-	for _, line := range slices.Backward(lines) {
-		if reason, ok := strings.CutPrefix(line, "fatal: "); ok {
-			if line != lines[len(lines)-1] {
-				reason += ": " + last
-			}
-			return reason
+	reason, cause := "", ""
+	for _, line := range lines {
+		if text, ok := strings.CutPrefix(line, "fatal: "); ok {
+			reason, last = text, strings.ReplaceAll(last, line, "")
+		} else if text, ok := strings.CutPrefix(line, "error: "); ok && cause == "" {
+			cause, last = text, strings.ReplaceAll(last, line, "")
 		}
 	}
-	return last
+	parts := []string{reason, cause, last}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 }

@@ -173,3 +173,18 @@ func TestWhatAFilterPrintsIsBounded(t *testing.T) {
 		t.Errorf("got an error of %d bytes, want one of %d at most", len(fmt.Sprint(err)), maxGitOutput)
 	}
 }
+
+func TestAnErrorOfGitHasItsReasonAndRemedy(t *testing.T) {
+	for said, want := range map[string]string{
+		"fatal: invalid reference: x\n": "invalid reference: x",
+		"error: unable to write file a\nerror: unable to write file b\nfatal: Could not reset index file\n": "Could not reset index file: unable to write file a",
+		"fatal: dubious ownership\nTo add an exception, call:\n\n\tgit config --add x\n":                    "dubious ownership: git config --add x",
+		"error: no such thing\n": "no such thing",
+		"killed\n":               "killed",
+		"":                       "",
+	} {
+		if got := gitReason(said); got != want {
+			t.Errorf("%q: got %q, want %q", said, got, want)
+		}
+	}
+}
