@@ -11,6 +11,7 @@
 // # Limitations
 //
 // A figure's interval is of its own run. Runs are not interleaved, so the gallery claims no order
-// between them: weir lab compare does. Shares of capacity are not shown. At most [MaxRuns] runs and
-// [MaxRows] rows of a table are shown.
+// between them: weir lab compare does. Shares of capacity are not shown. At most [MaxRuns] runs,
+// [MaxRows] rows and [MaxCells] figures of a table are shown, and [MaxProblems] runs that cannot be
+// read are named.
 package gallery

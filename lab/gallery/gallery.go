@@ -13,8 +13,11 @@ import (
 	"weir/lab/result"
 )
 
-// MaxRows limits the rows of a table.
-const MaxRows = 5000
+// Limits of a table, so that a browser can show the page.
+const (
+	MaxRows  = 5000
+	MaxCells = 100_000 // rows times runs
+)
 
 // A Gallery is a collection of runs. It does not change.
 type Gallery struct {
@@ -53,7 +56,7 @@ type Load struct{ Workload, Name, About string }
 type Table struct {
 	ID, Title, How string
 	Rows           []Row
-	Omitted        int // rows beyond MaxRows
+	Omitted        int // rows beyond MaxRows or MaxCells
 }
 
 // A Row is one cell of experiments: a subject under a load.
@@ -228,7 +231,7 @@ func tableOf(m metric, digests []*report.Digest) Table {
 	slices.SortFunc(t.Rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Workload, b.Workload), strings.Compare(a.Load, b.Load), cmp.Compare(a.Connections, b.Connections), strings.Compare(a.Pattern, b.Pattern), strings.Compare(a.Subject, b.Subject))
 	})
-	t.Omitted = max(0, len(t.Rows)-MaxRows)
+	t.Omitted = max(0, len(t.Rows)-min(MaxRows, MaxCells/max(1, len(digests))))
 	t.Rows = t.Rows[:len(t.Rows)-t.Omitted]
 	return t
 }

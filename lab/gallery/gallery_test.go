@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -247,4 +248,54 @@ func shapeOf(t testing.TB, name string) (elements string, lines int) {
 		t.Fatal(err)
 	}
 	return string(all), bytes.Count(g.Markdown(), []byte("\n"))
+}
+
+// TestATableHasAtMostSoManyFigures: a browser cannot show millions.
+func TestATableHasAtMostSoManyFigures(t *testing.T) {
+	const columns, subjects = 50, MaxCells/50 + 10
+	r := &result.Results{}
+	for i := range subjects {
+		r.Trials = append(r.Trials, result.Trial{Subject: fmt.Sprint(i), Accepted: true, CPUUSPerMessage: 1})
+	}
+	runs := []Run{{"large", r}}
+	for i := range columns - 1 {
+		runs = append(runs, Run{fmt.Sprint(i), &result.Results{}})
+	}
+	if table := New(runs, nil, kindOf).Tables[0]; len(table.Rows) != MaxCells/columns || table.Omitted != 10 {
+		t.Errorf("got %d rows, %d of them left out, want %d and 10", len(table.Rows), table.Omitted, MaxCells/columns)
+	}
+}
+
+// FuzzResultsOfOthersAreShown: whatever numbers and texts a file has, there is a page.
+func FuzzResultsOfOthersAreShown(f *testing.F) {
+	quick := reporttest.Quick()
+	quick.Trials, quick.Comparisons = quick.Trials[:4], nil
+	text, err := json.Marshal(quick)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, from := range []string{`"cpu_us_per_message":`, `"connections":`, `"memory_mb":`, `"cores":`, `"block":`, `"duration_s":`, `"p99":`} {
+		at := strings.Index(string(text), from) + len(from)
+		end := at + strings.IndexAny(string(text[at:]), ",}")
+		for _, number := range []string{"1e308", "-1e308", "5e-324", "9223372036854775807", "-9223372036854775808", "0"} {
+			f.Add(slices.Concat(text[:at], []byte(number), text[end:]))
+		}
+	}
+	f.Add(text)
+	f.Add([]byte(`{"version":1,"trials":[{}]}`))
+	f.Add([]byte(`{"version":1,"trials":[{"accepted":true,"subject":"+twin","cpu_us_per_message":1,"samples":[{},{}]}],"plan":{"loads":[{}],"duration_s":-1}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var r result.Results
+		if json.Unmarshal(text, &r) != nil {
+			t.Skip("no results")
+		}
+		g := New([]Run{{"a", &r}, {"b", reporttest.Quick()}}, nil, kindOf)
+		page, err := g.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := string(page) + string(g.Markdown()); strings.Contains(all, "NaN") || strings.Contains(all, "+Inf") {
+			t.Error("got NaN or infinity on the page, want a dash")
+		}
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"weir/lab/result"
 )
@@ -13,8 +12,10 @@ import (
 const (
 	// MaxRuns limits the runs of a gallery.
 	MaxRuns = 200
+	// MaxProblems limits the runs that cannot be read and are named.
+	MaxProblems = 200
 	// maxFileBytes limits the size of a results.json.
-	maxFileBytes = 1 << 30
+	maxFileBytes = 256 << 20
 )
 
 // A Run is one run with the name of its folder.
@@ -24,41 +25,47 @@ type Run struct {
 }
 
 // Read reads the runs in dirs. A folder without results stands for the runs in the folders below
-// it. Each run that cannot be read gives one error, and the others are returned.
+// it. Each run that cannot be read gives one error, of which there are at most [MaxProblems], and
+// the others are returned.
 func Read(dirs []string) (runs []Run, problems []error) {
-	var all []string
-	for _, dir := range dirs {
-		all = append(all, runsIn(filepath.Clean(dir))...)
-	}
-	for i, dir := range all {
-		if slices.ContainsFunc(all[:i], func(other string) bool { return sameRun(other, dir) }) {
-			continue
-		}
+	left := 0 // errors beyond MaxProblems
+	for _, dir := range distinctRuns(dirs) {
 		if len(runs) == MaxRuns {
 			problems = append(problems, fmt.Errorf("%s and what follows is left out: a gallery has at most %d runs", dir, MaxRuns))
 			break
 		}
 		r, err := readRun(dir)
-		if err != nil {
+		switch {
+		case err == nil:
+			runs = append(runs, Run{filepath.ToSlash(dir), r})
+		case len(problems) < MaxProblems:
 			problems = append(problems, err)
-			continue
+		default:
+			left++
 		}
-		runs = append(runs, Run{filepath.ToSlash(dir), r})
+	}
+	if left > 0 {
+		problems = append(problems, fmt.Errorf("%d more runs cannot be read", left))
 	}
 	return runs, problems
 }
 
-// sameRun reports whether two folders have one results file, such as by a link.
-func sameRun(a, b string) bool {
-	if a == b {
-		return true
+// distinctRuns returns the folders of runs in dirs, each results file once: others are links to it.
+func distinctRuns(dirs []string) (all []string) {
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		for _, run := range runsIn(filepath.Clean(dir)) {
+			file := filepath.Join(run, result.File)
+			if real, err := filepath.EvalSymlinks(file); err == nil {
+				file = real
+			}
+			if file, err := filepath.Abs(file); err == nil && !seen[file] {
+				seen[file] = true
+				all = append(all, run)
+			}
+		}
 	}
-	one, err := os.Stat(filepath.Join(a, result.File))
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(filepath.Join(b, result.File))
-	return err == nil && os.SameFile(one, other)
+	return all
 }
 
 // runsIn returns a run's folder, or the folders of runs below a folder that is none.
