@@ -375,7 +375,7 @@ func (r *Runner) progressFor(p Place) Progress {
 	if r.knees != nil {
 		return r.knees.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.unit()}
+	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.Unit()}
 	for i := range r.results.Trials {
 		if t := &r.results.Trials[i]; !t.Accepted && len(t.FailedBecause) == 0 {
 			s.Rejected++

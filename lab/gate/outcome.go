@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -93,12 +94,22 @@ func (g *run) outcome(r *result.Results) *Outcome {
 		o.Metrics = append(o.Metrics, sizeJudgement(base, head, c.Margin, slices.Contains(c.Metrics, MetricBinary)))
 	}
 	o.Control = f.control.judgement()
+	o.nameMessages(c.Load.Unit())
 	if o.Verdict, o.Reason = verdictOf(o.Metrics, f); c.Record && !f.control.differs() {
 		o.Verdict, o.Reason = Recorded, ""
 	}
 	o.warn()
 	o.warnOfFailures(f)
 	return o
+}
+
+// nameMessages puts the load's word for a message into the titles: "CPU per request".
+func (o *Outcome) nameMessages(unit string) {
+	named := func(title string) string { return strings.Replace(title, "message", unit, 1) }
+	for i := range o.Metrics {
+		o.Metrics[i].Title = named(o.Metrics[i].Title)
+	}
+	o.Control.Title = named(o.Control.Title)
 }
 
 // verdictOf returns the verdict of all judged metrics, and why it is undecided.

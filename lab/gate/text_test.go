@@ -43,6 +43,20 @@ func everyOutcome() map[string]*Outcome {
 	return map[string]*Outcome{"worse": worse, "undecided": undecided, "baseline": same}
 }
 
+func TestTitlesHaveTheLoadsWordForAMessage(t *testing.T) {
+	for load, want := range map[string]string{"echo": "CPU per message", "get": "CPU per request", "chat": "CPU per delivery"} {
+		e, err := ReadLoad(load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := outcomeOf(Worse, "")
+		o.nameMessages(e.Unit())
+		if o.Metrics[0].Title != want || o.Control.Title != want || o.Metrics[1].Title != outcomeOf(Worse, "").Metrics[1].Title {
+			t.Errorf("%s: got %q, %q and %q, want %q twice, and the third as it was", load, o.Metrics[0].Title, o.Control.Title, o.Metrics[1].Title, want)
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	for name, o := range everyOutcome() {
 		file := filepath.Join("testdata", name+".md")
