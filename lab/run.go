@@ -43,6 +43,7 @@ type Options struct {
 	// further subjects, which must take part; a resumed run does not have them
 	Subjects []*subject.Subject `json:"-"`
 	Attempts int                // limit on the trials of a place; 0: that of attemptsIn
+	Order    Order              `json:"-"` // of the subjects in a block; nil: every order is equally likely
 	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
 	// returns whether to stop. nil: run the whole plan.
 	AfterBlock func(*result.Results) (stop bool) `json:"-"`
@@ -153,6 +154,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	}
 	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
+	r.plan.order = r.options.Order
 	if err := r.checkAgents(ctx); err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (g *run) options() lab.Options {
 	}
 	return lab.Options{
 		Out: out, Root: g.temp, Seed: c.Seed, ServerCPUs: c.ServerCPUs, Generator: c.Generator, Command: c.Command, Weir: c.Weir,
-		Subjects: subjectsOf(g.base, g.head), Attempts: 1, AfterBlock: g.afterBlock,
+		Subjects: subjectsOf(g.base, g.head), Attempts: 1, Order: alternate, AfterBlock: g.afterBlock,
 	}
 }
 
