@@ -190,8 +190,8 @@ func TestOnlyRunsWithATimeLimitHaveBlocksForTheHeadline(t *testing.T) {
 	}
 }
 
-// timedBench is a bench of two equal servers with time for three blocks of the headline. A trial has
-// one attempt, so that rejections do not use up the time.
+// timedBench is a bench of two equal servers with time for three blocks of the headline. A trial
+// has one attempt, so that rejections do not use up the time.
 func timedBench(t *testing.T) *bench {
 	b := newBench(t, 0, 0)
 	no := false

@@ -39,7 +39,7 @@ type Plan struct {
 	LoadSubjects map[string][]string
 	LoadBlocks   map[string]int // by load name: the limit on the blocks in each of its cells
 
-	order Order // of the subjects in the first half of each block; nil: every order is equally likely
+	order Order // of the subjects in a block's first half; nil: every order is equally likely
 }
 
 // An Order orders the subjects of a block, in place and at random. It depends on nothing else.

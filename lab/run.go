@@ -43,7 +43,8 @@ type Options struct {
 	// further subjects, which must take part; a resumed run does not have them
 	Subjects []*subject.Subject `json:"-"`
 	Attempts int                // limit on the trials of a place; 0: that of attemptsIn
-	Order    Order              `json:"-"` // of the subjects in a block; nil: every order is equally likely
+	// of the subjects in a block's first half; nil: every order is equally likely
+	Order Order `json:"-"`
 	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
 	// returns whether to stop. nil: run the whole plan.
 	AfterBlock func(*result.Results) (stop bool) `json:"-"`

@@ -18,7 +18,7 @@ type noise struct {
 	draw   func(r *rand.Rand) float64
 	misses float64 // share of misses at the margin, where it is known to be over 1 %
 	alarms float64 // share of false alarms of plans other than the gate's, where it may be over 1 %
-	heavy  bool    // so much noise, or such heavy tails, that 40 blocks find less than 90 % of regressions
+	heavy  bool    // too much noise, or too heavy tails, for 40 blocks to find 90 % of regressions
 }
 
 // blockTrials is the number of trials in a block of package lab/gate: four of each version, since
@@ -26,8 +26,8 @@ type noise struct {
 const blockTrials = 8
 
 // palindromic returns the logarithm of a block's ratio, from the logarithms of the machine's
-// slowness at its positions. Each of the four subjects has a position and its mirror image. Each two
-// neighbours are one of HEAD and one of BASE, in random order.
+// slowness at its positions. Each of the four subjects has a position and its mirror image. Each
+// two neighbours are one of HEAD and one of BASE, in random order.
 func palindromic(r *rand.Rand, slow [blockTrials]float64) float64 {
 	d := 0.0
 	for first := 0; first < blockTrials/2; first += 2 {
