@@ -14,7 +14,6 @@ import (
 	"weir/lab/subject"
 	"weir/lab/workload"
 	"weir/lab/workload/http/httpload"
-	"weir/lab/workload/stream/streamload"
 )
 
 // Load is the requests offered to a subject. Without a Rate the loop is closed: a connection sends
@@ -90,8 +89,10 @@ func (l *Load) Check(in workload.Context) string {
 		return fmt.Sprintf("the path %q is not the target of a request: write for example /hello?name=me", l.Path)
 	case in.Workload != Requests && !filePath.MatchString(l.Path) || strings.Contains(l.Path, ".."):
 		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
-	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= streamload.MaxRate):
-		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, streamload.MaxRate/most, most)
+	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= httpload.MaxRate):
+		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, httpload.MaxRate/most, most)
+	case most*float64(max(l.Streams, 1)) > httpload.MaxStreams:
+		return fmt.Sprintf("%d streams on each of %.0f connections are too many: give at most %d on all", l.Streams, most, httpload.MaxStreams)
 	case l.Arrivals != "" && !slices.Contains(load.Patterns, l.Arrivals):
 		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", l.Arrivals)
 	case l.Arrivals != "" && l.Rate == 0:
