@@ -94,11 +94,19 @@ func (g *run) outcome(r *result.Results) *Outcome {
 	}
 	o.Control = f.control.judgement()
 	if o.Verdict, o.Reason = verdictOf(o.Metrics, f); c.Record && !f.control.differs() {
-		o.Verdict, o.Reason = Recorded, ""
+		o.recorded()
 	}
 	o.warn()
-	o.warnOfFailures(f)
+	o.Warnings = append(o.Warnings, f.failureTexts()...)
 	return o
+}
+
+// recorded makes the outcome that of a gate without a version to compare with: it judges nothing.
+func (o *Outcome) recorded() {
+	o.Verdict, o.Reason = Recorded, ""
+	for i := range o.Metrics {
+		o.Metrics[i].Judged = false
+	}
 }
 
 // verdictOf returns the verdict of all judged metrics, and why it is undecided.
@@ -133,13 +141,14 @@ func (o *Outcome) warn() {
 	}
 }
 
-// warnOfFailures names the versions that failed in some blocks, which are void.
-func (o *Outcome) warnOfFailures(f *flow) {
+// failureTexts names the versions that failed in some blocks, which are void.
+func (f *flow) failureTexts() (all []string) {
 	for _, name := range []string{baseName, headName} {
 		if n := f.failures[name]; n > 0 {
-			o.Warnings = append(o.Warnings, fmt.Sprintf("%s failed in %d of %d blocks, which do not count: %s", name, n, f.blocks+n, f.failedBecause[name]))
+			all = append(all, fmt.Sprintf("%s failed in %d of %d blocks, which do not count: %s", name, n, f.blocks+n, f.failedBecause[name]))
 		}
 	}
+	return all
 }
 
 func (t *track) judgement() Judgement {
@@ -159,6 +168,9 @@ func (j *Judgement) interval(d sequential.Decision) {
 	}
 }
 
+// different is the verdict of a control that seemed to cost something else the second time.
+const different = "different"
+
 func (c *control) judgement() Judgement {
 	m := metricNamed(MetricCPU)
 	j := Judgement{Name: m.name, Title: m.title, Unit: m.unit, Ratio: c.last.Ratio, Verdict: "same", Blocks: len(c.logs)}
@@ -167,7 +179,7 @@ func (c *control) judgement() Judgement {
 	}
 	j.interval(c.last)
 	if c.differs() {
-		j.Verdict = "different"
+		j.Verdict = different
 	}
 	return j
 }
