@@ -53,7 +53,8 @@ type flow struct {
 	planned  int            // blocks; 0 before the first one
 	blocks   int            // that count
 	failures map[string]int // void blocks by version
-	void     time.Duration  // from the start of the trials to the end of the last void block
+	// from the start of the trials to the end of the last void block
+	voidUntil time.Duration
 	// why a version failed most recently, by version
 	failedBecause map[string]string
 	err           error // why it cannot go on
@@ -98,8 +99,8 @@ func newFlow(c *Config, budget time.Duration, most int) *flow {
 // plan fixes the number of blocks after the first one that counts, when so much time was spent. No
 // decision has been made by then, so that the error rates hold.
 func (f *flow) plan(spent time.Duration) error {
-	took := max(spent-f.void, time.Millisecond)
-	f.planned = min(f.most, int(((1-reserve)*float64(f.budget)-float64(f.void))/float64(took)))
+	took := max(spent-f.voidUntil, time.Millisecond)
+	f.planned = min(f.most, int(((1-reserve)*float64(f.budget)-float64(f.voidUntil))/float64(took)))
 	if f.planned < sequential.FirstLook {
 		return fmt.Errorf("gate: a block takes %v, so that only %d fit the budget of %v, and a decision needs %d or more: give more time, shorter windows, or a load that the server can carry", took.Round(100*time.Millisecond), f.planned, f.budget.Round(time.Second), sequential.FirstLook)
 	}
@@ -136,7 +137,7 @@ func (f *flow) add(b block, spent time.Duration) (stop bool) {
 		}
 	}
 	if len(b.failed) > 0 {
-		f.void = spent
+		f.voidUntil = spent
 		return f.err != nil
 	}
 	if f.planned == 0 {

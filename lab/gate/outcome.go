@@ -81,17 +81,7 @@ func (g *run) outcome(r *result.Results) *Outcome {
 	for _, b := range g.blocks {
 		o.figures = append(o.figures, b.head)
 	}
-	for _, t := range f.tracks {
-		if len(t.head) > 0 {
-			o.Metrics = append(o.Metrics, t.judgement())
-		}
-	}
-	if g.startup != nil {
-		o.Metrics = append(o.Metrics, g.startup.judgement())
-	}
-	if base, head := g.baseBytes(), g.headBytes(); base > 0 && head > 0 {
-		o.Metrics = append(o.Metrics, sizeJudgement(base, head, c.Margin, slices.Contains(c.Metrics, MetricBinary)))
-	}
+	o.Metrics = g.judgements()
 	o.Control = f.control.judgement()
 	if o.Verdict, o.Reason = verdictOf(o.Metrics, f); c.Record && !f.control.differs() {
 		o.recorded()
@@ -99,6 +89,22 @@ func (g *run) outcome(r *result.Results) *Outcome {
 	o.warn()
 	o.Warnings = append(o.Warnings, f.failureTexts()...)
 	return o
+}
+
+// judgements returns those of the metrics that were measured.
+func (g *run) judgements() (all []Judgement) {
+	for _, t := range g.flow.tracks {
+		if len(t.head) > 0 {
+			all = append(all, t.judgement())
+		}
+	}
+	if g.startup != nil {
+		all = append(all, g.startup.judgement())
+	}
+	if base, head := g.baseBytes(), g.headBytes(); base > 0 && head > 0 {
+		all = append(all, sizeJudgement(base, head, g.config.Margin, slices.Contains(g.config.Metrics, MetricBinary)))
+	}
+	return all
 }
 
 // recorded makes the outcome that of a gate without a version to compare with: it judges nothing.
