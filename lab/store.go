@@ -121,7 +121,7 @@ func (h *runHead) restoreFindings(dir string) error {
 	}
 	r := &h.Results
 	r.AccountingMethods, r.EventCounts, r.SwitchCosts, r.Portability = kept.AccountingMethods, kept.EventCounts, kept.SwitchCosts, kept.Portability
-	r.Skipped, r.Notes = kept.Skipped, kept.Notes
+	r.Skipped, r.Notes, r.Agents = kept.Skipped, kept.Notes, kept.Agents
 	return nil
 }
 

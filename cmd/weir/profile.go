@@ -117,6 +117,7 @@ func (c *profileCmd) experiment() (e *lab.Experiment, files []string, err error)
 	if e, err = gate.ReadLoad(load); err != nil {
 		return nil, nil, err
 	}
+	e.Subjects = nil // those of a file do not take part
 	for _, name := range []*string{&c.A, &c.B} {
 		if strings.HasSuffix(*name, ".toml") {
 			s, err := subject.Read(*name)

@@ -103,6 +103,32 @@ func TestJUnitIsXML(t *testing.T) {
 	}
 }
 
+// TestAControlThatDiffersLeavesNoMetricPassed: continuous integration would show a success.
+func TestAControlThatDiffersLeavesNoMetricPassed(t *testing.T) {
+	o := outcomeOf(Undecided, "the A/A control differs")
+	o.Metrics[0].Verdict, o.Control.Verdict = NoWorse, different
+	if text, err := o.JUnit(); err != nil || !strings.Contains(string(text), `errors="1"`) {
+		t.Errorf("got error %v and\n%s\nwant an error for the judged metric", err, text)
+	}
+}
+
+// TestARecordedBaselineJudgesNothing: there is nothing to compare with.
+func TestARecordedBaselineJudgesNothing(t *testing.T) {
+	o := outcomeOf(Undecided, "")
+	o.Base = nil
+	for i := range o.Metrics {
+		o.Metrics[i].Base, o.Metrics[i].Ratio, o.Metrics[i].High = 0, 0, 0
+	}
+	o.recorded()
+	text, err := o.JUnit()
+	if err != nil || !strings.Contains(string(text), `failures="0" errors="0" skipped="4"`) {
+		t.Errorf("got error %v and\n%s\nwant four skipped metrics", err, text)
+	}
+	if md := o.Markdown(); strings.Contains(md, "BASE is") || !strings.Contains(md, "| CPU per message, us | none | 26.9 | none | none | not judged |") {
+		t.Errorf("got\n%s\nwant no figures of BASE", md)
+	}
+}
+
 func TestJSONHasTheVerdict(t *testing.T) {
 	for name, o := range everyOutcome() {
 		text, err := json.Marshal(o)
