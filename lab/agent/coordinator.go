@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"weir/internal/durable"
+	"weir/lab/internal/printable"
 	"weir/lab/sample"
 )
 
@@ -399,7 +400,7 @@ func (c *Coordinator) ask(ctx context.Context, name string, r request) (reply, e
 		return answer, disturbed(WrongReport, name, "sent an invalid reply: %v", err)
 	}
 	if answer.Error != "" {
-		return answer, fmt.Errorf("agent: %q: %s", name, answer.Error)
+		return answer, fmt.Errorf("agent: %q: %s", name, printable.Text(answer.Error))
 	}
 	return answer, nil
 }
