@@ -235,7 +235,7 @@ func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 		switch {
 		case p.Positional != nil:
 			asked = c.Experiment
-		case p.Flag != nil && p.Flag.Name != "resume" && p.Flag.Name != "json":
+		case p.Flag != nil && !slices.Contains([]string{"resume", "json", "profile"}, p.Flag.Name):
 			asked = "--" + p.Flag.Name
 		}
 		if asked != "" {
