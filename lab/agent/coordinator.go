@@ -278,7 +278,7 @@ func (c *Coordinator) dropDead(name string) {
 		return
 	}
 	// It is not probed: the newcomer has the same subjects, and would answer.
-	list, err := c.server.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
+	list, err := c.server.Connz(&server.ConnzOptions{Limit: maxConnections})
 	if err == nil && !slices.ContainsFunc(list.Conns, func(i *server.ConnInfo) bool { return i.Name == a.connection }) {
 		c.lose(a, errors.New("closed its connection"))
 	}

@@ -206,6 +206,32 @@ func TestAnAgentCannotCloseAnotherConnection(t *testing.T) {
 	}
 }
 
+// TestStrangersLeaveRoomForAgents: they connect without the token, and say nothing.
+func TestStrangersLeaveRoomForAgents(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	for range 2 * MaxAgents {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(c.URL(), "tls://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	serveAgent(t, c, "good")
+	waitFor(t, c, 1)
+}
+
+func TestAnAgentWithoutACoordinatorSaysWhy(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	err = Serve(t.Context(), ServeConfig{URL: "tls://" + l.Addr().String(), Fingerprint: fingerprintPrefix + strings.Repeat("0", 64), Token: "t", Name: "a", Load: []string{"none"}})
+	if err == nil || !strings.Contains(err.Error(), "connection refused: start this agent while the run waits") {
+		t.Errorf("got error %v, want the reason and what to do", err)
+	}
+}
+
 // TestAWindowOfAnotherLengthIsADisturbance: figures of it would be taken for those of the agreed
 // one.
 func TestAWindowOfAnotherLengthIsADisturbance(t *testing.T) {
