@@ -42,11 +42,25 @@ func restore[T any](f *os.File) ([]T, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("%s: cannot lock it: %w", name, err)
 	}
+	if !isNamed(f) {
+		return nil, fmt.Errorf("%s: %w", name, errInUse)
+	}
 	values, size, err := readLines[T](f)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", name, err)
 	}
 	return values, f.Truncate(size)
+}
+
+// isNamed reports whether f is still the file of its name. The process that had locked it may have
+// removed it since it was opened.
+func isNamed(f *os.File) bool {
+	opened, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(opened, named)
 }
 
 // readLines decodes the complete lines and returns their total size in bytes.

@@ -79,8 +79,9 @@ func (s *store) writeHead(h runHead) error {
 }
 
 // discard removes the files of a run without a trial, and the directory if createStore created it.
+// The journal is locked until then.
 func (s *store) discard() {
-	s.close()
+	defer s.close()
 	for _, name := range append([]string{headFile, result.File}, journals...) {
 		_ = os.Remove(filepath.Join(s.dir, name))
 	}

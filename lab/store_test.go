@@ -184,6 +184,17 @@ func TestARunIsOfOneProcess(t *testing.T) {
 	}
 }
 
+// TestAJournalThatWasRemovedIsNotTaken: its trials would be lost.
+func TestAJournalThatWasRemovedIsNotTaken(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), trialsFile))
+	must(t, err)
+	defer f.Close()
+	must(t, os.Remove(f.Name()))
+	if _, err := restore[result.Trial](f); !errors.Is(err, errInUse) {
+		t.Errorf("got error %v, want %v", err, errInUse)
+	}
+}
+
 // TestANewRunHasNoTrialsOfAnother: it appends to the journals, and would take all for its own.
 func TestANewRunHasNoTrialsOfAnother(t *testing.T) {
 	for _, name := range journals {
