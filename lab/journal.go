@@ -85,11 +85,11 @@ func readLines[T any](from io.Reader) (values []T, size int64, err error) {
 // add appends v.
 func (j *journal[T]) add(v T) error {
 	b, err := json.Marshal(v)
-	if err == nil {
-		_, err = j.file.Write(append(b, '\n'))
-	}
 	if err != nil {
-		return fmt.Errorf("lab: cannot write to %s: %w", j.file.Name(), err)
+		return fmt.Errorf("lab: cannot encode a line of %s: %w", filepath.Base(j.file.Name()), err)
+	}
+	if _, err := j.file.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("lab: cannot write to %s: %w: make room, and continue the run with --resume", j.file.Name(), err)
 	}
 	return nil
 }
