@@ -98,7 +98,7 @@ func openStore(dir string) (*store, runHead, error) {
 		return nil, h, fmt.Errorf("lab: %s holds no run to resume: there is no %s in it", dir, headFile)
 	}
 	if err == nil {
-		err = json.Unmarshal(b, &h)
+		err = h.decode(b)
 	}
 	if err == nil && h.Results.Version != result.Version {
 		err = fmt.Errorf("it has schema version %d, this program writes %d: start a new run", h.Results.Version, result.Version)
@@ -121,6 +121,18 @@ func openStore(dir string) (*store, runHead, error) {
 	// JSON must show an empty list, not null
 	h.Results.Trials = append([]result.Trial{}, h.Results.Trials...)
 	return s, h, nil
+}
+
+// decode decodes the text of headFile.
+func (h *runHead) decode(text []byte) error {
+	err := json.Unmarshal(text, h)
+	if err == nil && h.Results.Version == result.Version {
+		err = h.Experiment.Validate() // a wrong one would be found in the middle of the run
+	}
+	if err != nil {
+		return fmt.Errorf("%s is damaged: %w: put it back as it was, or start a new run", headFile, err)
+	}
+	return nil
 }
 
 // checkTrials returns an error if trials are not as a run has stored them: each once, in the order

@@ -22,8 +22,16 @@ func newTestStore(t *testing.T) (*store, string) {
 	s, err := createStore(dir)
 	must(t, err)
 	t.Cleanup(s.close)
-	must(t, s.writeHead(runHead{Results: result.Results{Version: result.Version, Seed: 7}}))
+	must(t, s.writeHead(runHead{Results: result.Results{Version: result.Version, Seed: 7}, Experiment: *validExperiment(t)}))
 	return s, dir
+}
+
+func validExperiment(t *testing.T) *Experiment {
+	t.Helper()
+	e, err := ReadExperiment("im")
+	must(t, err)
+	must(t, e.Validate())
+	return e
 }
 
 func TestRunTruncatedAtAnyByteKeepsItsFinishedTrials(t *testing.T) {
@@ -122,7 +130,8 @@ func TestDamagedFileIsNamedWithARemedy(t *testing.T) {
 		{trialsFile, "{\"id\":1}\nnot JSON\n{}\n", "trials.jsonl is damaged after 1 lines"},
 		{trialsFile, "not JSON\n", "remove the rest of it to continue with those"},
 		{trialsFile, "{\"id\":1}\n{\"id\":1}\n", "line 2 of trials.jsonl has trial 1"},
-		{headFile, "{", "cannot resume"},
+		{headFile, "{", "run.json is damaged: unexpected end"},
+		{headFile, fmt.Sprintf(`{"Results":{"version":%d},"Experiment":{"Workload":"sink","Loads":[]}}`, result.Version), "run.json is damaged: lab: "},
 	} {
 		s, dir := newTestStore(t)
 		s.close()
