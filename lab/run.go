@@ -98,7 +98,6 @@ func NewRunner(ctx context.Context, e *Experiment, o Options, progress func(Prog
 		err = store.writeHead(runHead{Results: *r.results, Experiment: *e, Options: o, Programs: r.programs})
 	}
 	if err != nil {
-		store.discard()
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
@@ -223,10 +222,6 @@ func currentAccounting() (result.AccountingMethod, error) {
 // Close releases the resources of NewRunner or Resume. The run's files stay. Those of a new run
 // without a trial do not: its directory is free for the next attempt.
 func (r *Runner) Close() error {
-	r.store.close()
-	if r.resumedFrom == nil && len(r.results.Trials)+len(r.results.Probes)+len(r.results.KneeProbes) == 0 {
-		r.store.discard()
-	}
 	var err error
 	if r.workload != nil {
 		err = r.workload.Close()
@@ -237,6 +232,10 @@ func (r *Runner) Close() error {
 	if r.agents != nil {
 		err = errors.Join(err, r.agents.Close())
 	}
+	if r.resumedFrom == nil && len(r.results.Trials)+len(r.results.Probes)+len(r.results.KneeProbes) == 0 {
+		r.store.discard() // after all that have files in the directory
+	}
+	r.store.close()
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"weir/internal/durable"
+	"weir/lab/internal/printable"
 	"weir/lab/sample"
 )
 
@@ -279,7 +280,7 @@ func (c *Coordinator) dropDead(name string) {
 		return
 	}
 	// It is not probed: the newcomer has the same subjects, and would answer.
-	list, err := c.server.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
+	list, err := c.server.Connz(&server.ConnzOptions{Limit: maxConnections})
 	if err == nil && !slices.ContainsFunc(list.Conns, func(i *server.ConnInfo) bool { return i.Name == a.connection }) {
 		c.lose(a, errors.New("closed its connection"))
 	}
@@ -407,7 +408,7 @@ func (c *Coordinator) ask(ctx context.Context, name string, r request) (reply, e
 		return answer, disturbed(WrongReport, name, "sent an invalid reply: %v", err)
 	}
 	if answer.Error != "" {
-		return answer, fmt.Errorf("agent: %q: %s", name, answer.Error)
+		return answer, fmt.Errorf("agent: %q: %s", name, printable.Text(answer.Error))
 	}
 	return answer, nil
 }
