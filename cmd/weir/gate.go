@@ -92,6 +92,7 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 	if err := leaveGitHook(); err != nil {
 		return err
 	}
+	surviveTerminal(ctx)
 	view := newLiveView(t)
 	defer view.close()
 	config, err := c.config()
@@ -106,7 +107,7 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 		return errors.Join(err, c.writeReports(gate.ErrorMarkdown(err), gate.ErrorJUnit(err)))
 	}
 	for _, w := range o.Warnings {
-		fmt.Fprintln(t.err, "weir: warning:", w)
+		fmt.Fprintln(t.err, "weir: warning:", printable(w))
 	}
 	if err := c.write(t, o); err != nil {
 		return err
@@ -169,7 +170,7 @@ func (c *gateCmd) load() (*lab.Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Connections > 0 {
+	if c.Connections != 0 {
 		e.Connections = []int{c.Connections}
 	}
 	replace(&e.Duration, workload.Duration(c.Duration))

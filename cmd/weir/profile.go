@@ -53,6 +53,7 @@ Examples:
 
 // Run profiles both subjects, prints the table and writes the page.
 func (c *profileCmd) Run(ctx context.Context, t *terminal) error {
+	surviveTerminal(ctx)
 	e, files, err := c.experiment()
 	config := profile.Config{A: c.A, B: c.B, Frequency: c.Frequency, Rounds: c.Rounds}
 	if err == nil {

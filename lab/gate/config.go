@@ -71,6 +71,7 @@ func (c *Config) Validate() error {
 		{c.Margin > 0 && c.Margin <= 1, fmt.Sprintf("the margin %v is out of range: give over 0 %% and at most 100 %%", c.Margin)},
 		{c.Confidence > 0.5 && c.Confidence < 1, fmt.Sprintf("the confidence %v is out of range: give over 50 %% and under 100 %%", c.Confidence)},
 		{c.Budget >= time.Second, "the budget is under a second: give the time for the trials, such as 5m"},
+		{c.ServerCPUs >= 1, fmt.Sprintf("%d cores for the server are out of range: give 1 or more", c.ServerCPUs)},
 		{c.Program.Subject == "" || c.Program.Run == "", "a subject.toml says how it is run: leave the run command out"},
 		{c.Program.Build == "" || c.Program.Run != "", "a build command needs a run command"},
 	} {

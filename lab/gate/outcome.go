@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -48,6 +49,15 @@ type Load struct {
 	Settings    result.Load `json:"settings"`
 }
 
+// String is the load's JSON, which names its settings.
+func (l Load) String() string {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err.Error() // a number that JSON does not have, which no load contains
+	}
+	return string(text)
+}
+
 // A Judgement is one metric of an Outcome.
 type Judgement struct {
 	Name   string  `json:"name"`
@@ -90,6 +100,7 @@ func (g *run) outcome(r *result.Results) *Outcome {
 	}
 	o.warn()
 	o.Warnings = append(o.Warnings, f.failureTexts()...)
+	o.warnOfAnswers(r)
 	return o
 }
 
@@ -166,6 +177,34 @@ func (f *flow) failureTexts() (all []string) {
 		}
 	}
 	return all
+}
+
+// warnOfAnswers says if the versions do not answer alike: they do other work then. The load takes
+// what a version answers first for right.
+func (o *Outcome) warnOfAnswers(r *result.Results) {
+	base, head := answerBytes(r, baseName), answerBytes(r, headName)
+	if base >= 0 && head >= 0 && math.Abs(base-head) > sameAnswer*max(base, head) {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("BASE answers with %.0f bytes and HEAD with %.0f: compare what they answer before you rely on the verdict", base, head))
+	}
+}
+
+// sameAnswer is the relative difference up to which two lengths of answers are taken for the same:
+// answers may contain times.
+const sameAnswer = 0.01
+
+// answerBytes returns the mean size in bytes of the body of a version's answers; -1 if it is not
+// known.
+func answerBytes(r *result.Results, version string) float64 {
+	var bytes, answers int64
+	for _, t := range r.Trials {
+		if t.HTTP != nil && strings.TrimSuffix(t.Subject, againSuffix) == version {
+			bytes, answers = bytes+t.HTTP.BodyBytes, answers+t.Messages
+		}
+	}
+	if answers == 0 {
+		return -1
+	}
+	return float64(bytes) / float64(answers)
 }
 
 func (t *track) judgement() Judgement {

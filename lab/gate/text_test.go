@@ -154,3 +154,29 @@ func TestAGateWithoutAnOutcomeHasReportsToo(t *testing.T) {
 		t.Errorf("got the Markdown %q, want %q", got, want)
 	}
 }
+
+// TestVersionsThatAnswerOtherwiseAreAWarning: a version that answers with less does less work.
+func TestVersionsThatAnswerOtherwiseAreAWarning(t *testing.T) {
+	trials := func(base, head int64) *result.Results {
+		return &result.Results{Trials: []result.Trial{
+			{Subject: baseName, Messages: 10, HTTP: &result.HTTP{BodyBytes: 10 * base}}, {Subject: baseName + againSuffix, Messages: 10, HTTP: &result.HTTP{BodyBytes: 10 * base}},
+			{Subject: headName, Messages: 30, HTTP: &result.HTTP{BodyBytes: 30 * head}}, {Subject: headName + againSuffix},
+		}}
+	}
+	for _, c := range []struct {
+		base, head int64
+		want       string
+	}{
+		{1000, 1000, ""}, {1000, 1001, ""}, {0, 0, ""}, {1000, 12, "BASE answers with 1000 bytes and HEAD with 12"}, {0, 1, "BASE answers with 0 bytes and HEAD with 1"},
+	} {
+		var o Outcome
+		o.warnOfAnswers(trials(c.base, c.head))
+		if got := strings.Join(o.Warnings, "\n"); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%d and %d bytes: got the warning %q, want %q", c.base, c.head, got, c.want)
+		}
+	}
+	var o Outcome
+	if o.warnOfAnswers(&result.Results{Trials: []result.Trial{{Subject: baseName, Messages: 1}, {Subject: headName, Messages: 1}}}); len(o.Warnings) > 0 {
+		t.Errorf("without requests: got the warnings %q, want none", o.Warnings)
+	}
+}
