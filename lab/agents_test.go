@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -49,6 +50,9 @@ func TestRunsThatAgentsCannotOfferAreRefusedBeforeTheyStart(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got error %v, want %q", test.name, err, test.want)
+		}
+		if _, err := os.Stat(o.Out); !os.IsNotExist(err) {
+			t.Errorf("%s: got the directory (error %v), want none of a run that did not start", test.name, err)
 		}
 	}
 }

@@ -42,6 +42,23 @@ func TestBuiltinExperimentsAndTheirVariantsAreValid(t *testing.T) {
 	})
 }
 
+// TestAnExperimentThatIsReadAgainIsValid: a resumed run reads it from its directory.
+func TestAnExperimentThatIsReadAgainIsValid(t *testing.T) {
+	eachForm(t, func(name, variant string, e *Experiment) {
+		must(t, e.Validate())
+		text, err := json.Marshal(e)
+		must(t, err)
+		var again Experiment
+		must(t, json.Unmarshal(text, &again))
+		if err := again.Validate(); err != nil {
+			t.Errorf("%s %s: got error %v, want none", name, variant, err)
+		}
+		if same, err := json.Marshal(again); err != nil || string(same) != string(text) {
+			t.Errorf("%s %s: got another experiment after reading it again (error %v):\n%s\nwant\n%s", name, variant, err, same, text)
+		}
+	})
+}
+
 func TestVariantChangesOnlyItsSettings(t *testing.T) {
 	e, err := ReadExperiment("im")
 	if err != nil {

@@ -43,6 +43,8 @@ type Options struct {
 	// further subjects, which must take part; a resumed run does not have them
 	Subjects []*subject.Subject `json:"-"`
 	Attempts int                // limit on the trials of a place; 0: that of attemptsIn
+	// of the subjects in a block's first half; nil: every order is equally likely
+	Order Order `json:"-"`
 	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
 	// returns whether to stop. nil: run the whole plan.
 	AfterBlock func(*result.Results) (stop bool) `json:"-"`
@@ -96,7 +98,6 @@ func NewRunner(ctx context.Context, e *Experiment, o Options, progress func(Prog
 		err = store.writeHead(runHead{Results: *r.results, Experiment: *e, Options: o, Programs: r.programs})
 	}
 	if err != nil {
-		store.discard()
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
@@ -153,6 +154,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	}
 	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
+	r.plan.order = r.options.Order
 	if err := r.checkAgents(ctx); err != nil {
 		return err
 	}
@@ -220,10 +222,6 @@ func currentAccounting() (result.AccountingMethod, error) {
 // Close releases the resources of NewRunner or Resume. The run's files stay. Those of a new run
 // without a trial do not: its directory is free for the next attempt.
 func (r *Runner) Close() error {
-	r.store.close()
-	if r.resumedFrom == nil && len(r.results.Trials)+len(r.results.Probes)+len(r.results.KneeProbes) == 0 {
-		r.store.discard()
-	}
 	var err error
 	if r.workload != nil {
 		err = r.workload.Close()
@@ -234,6 +232,10 @@ func (r *Runner) Close() error {
 	if r.agents != nil {
 		err = errors.Join(err, r.agents.Close())
 	}
+	if r.resumedFrom == nil && len(r.results.Trials)+len(r.results.Probes)+len(r.results.KneeProbes) == 0 {
+		r.store.discard() // after all that have files in the directory
+	}
+	r.store.close()
 	return err
 }
 
@@ -375,7 +377,7 @@ func (r *Runner) progressFor(p Place) Progress {
 	if r.knees != nil {
 		return r.knees.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.unit()}
+	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.Unit()}
 	for i := range r.results.Trials {
 		if t := &r.results.Trials[i]; !t.Accepted && len(t.FailedBecause) == 0 {
 			s.Rejected++

@@ -35,11 +35,19 @@ type store struct {
 	trials     *journal[result.Trial]
 }
 
+// journals are the names of the files to which findings are appended.
+var journals = []string{trialsFile, probesFile, saturationFile, kneesFile}
+
 // CheckOut returns an error if dir already holds a run, so that it cannot be that of a new one.
 func CheckOut(dir string) error {
 	for _, name := range []string{headFile, result.File} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return fmt.Errorf("lab: %s already holds a run: continue it with --resume %s, or name another directory with --out", dir, dir)
+		}
+	}
+	for _, name := range journals {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Size() > 0 {
+			return fmt.Errorf("lab: %s holds %s of a run that has lost its %s: a new run would take it for its own: name another directory with --out", dir, name, headFile)
 		}
 	}
 	return nil
@@ -71,9 +79,10 @@ func (s *store) writeHead(h runHead) error {
 }
 
 // discard removes the files of a run without a trial, and the directory if createStore created it.
+// The journal is locked until then.
 func (s *store) discard() {
-	s.close()
-	for _, name := range []string{trialsFile, headFile, result.File} {
+	defer s.close()
+	for _, name := range append([]string{headFile, result.File}, journals...) {
 		_ = os.Remove(filepath.Join(s.dir, name))
 	}
 	if s.createdDir {
@@ -89,7 +98,7 @@ func openStore(dir string) (*store, runHead, error) {
 		return nil, h, fmt.Errorf("lab: %s holds no run to resume: there is no %s in it", dir, headFile)
 	}
 	if err == nil {
-		err = json.Unmarshal(b, &h)
+		err = h.decode(b)
 	}
 	if err == nil && h.Results.Version != result.Version {
 		err = fmt.Errorf("it has schema version %d, this program writes %d: start a new run", h.Results.Version, result.Version)
@@ -101,6 +110,11 @@ func openStore(dir string) (*store, runHead, error) {
 	if err == nil {
 		s.trials, h.Results.Trials, err = openJournal[result.Trial](filepath.Join(dir, trialsFile))
 	}
+	if err == nil {
+		if err = checkTrials(h.Results.Trials); err != nil {
+			s.close()
+		}
+	}
 	if err != nil {
 		return nil, h, fmt.Errorf("lab: cannot resume %s: %w", dir, err)
 	}
@@ -109,19 +123,45 @@ func openStore(dir string) (*store, runHead, error) {
 	return s, h, nil
 }
 
+// decode decodes the text of headFile.
+func (h *runHead) decode(text []byte) error {
+	err := json.Unmarshal(text, h)
+	if err == nil && h.Results.Version == result.Version {
+		err = h.Experiment.Validate() // a wrong one would be found in the middle of the run
+	}
+	if err != nil {
+		return fmt.Errorf("%s is damaged: %w: put it back as it was, or start a new run", headFile, err)
+	}
+	return nil
+}
+
+// checkTrials returns an error if trials are not as a run has stored them: each once, in the order
+// of their numbers.
+func checkTrials(all []result.Trial) error {
+	for i, t := range all {
+		if t.ID != i+1 {
+			return fmt.Errorf("line %d of %s has trial %d: the file was changed since: put it back as it was, or start a new run", i+1, trialsFile, t.ID)
+		}
+	}
+	return nil
+}
+
 // restoreFindings copies the findings other than trials from an interrupted run's results.json. A
 // run that was killed may not have written that file.
 func (h *runHead) restoreFindings(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, result.File)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	r := &h.Results
 	kept, err := result.Read(dir)
+	if err == nil && !kept.Started.Equal(r.Started) {
+		err = fmt.Errorf("%s is of another run", result.File)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: remove that file to continue with the trials alone", err)
 	}
-	r := &h.Results
 	r.AccountingMethods, r.EventCounts, r.SwitchCosts, r.Portability = kept.AccountingMethods, kept.EventCounts, kept.SwitchCosts, kept.Portability
-	r.Skipped, r.Notes = kept.Skipped, kept.Notes
+	r.Skipped, r.Notes, r.Agents = kept.Skipped, kept.Notes, kept.Agents
 	return nil
 }
 

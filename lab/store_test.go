@@ -3,11 +3,14 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"weir/lab/result"
 )
@@ -19,8 +22,16 @@ func newTestStore(t *testing.T) (*store, string) {
 	s, err := createStore(dir)
 	must(t, err)
 	t.Cleanup(s.close)
-	must(t, s.writeHead(runHead{Results: result.Results{Version: result.Version, Seed: 7}}))
+	must(t, s.writeHead(runHead{Results: result.Results{Version: result.Version, Seed: 7}, Experiment: *validExperiment(t)}))
 	return s, dir
+}
+
+func validExperiment(t *testing.T) *Experiment {
+	t.Helper()
+	e, err := ReadExperiment("im")
+	must(t, err)
+	must(t, e.Validate())
+	return e
 }
 
 func TestRunTruncatedAtAnyByteKeepsItsFinishedTrials(t *testing.T) {
@@ -28,6 +39,7 @@ func TestRunTruncatedAtAnyByteKeepsItsFinishedTrials(t *testing.T) {
 	for id := 1; id <= 2; id++ {
 		must(t, s.trials.add(result.Trial{ID: id, Subject: "a"}))
 	}
+	s.close()
 	whole, err := os.ReadFile(filepath.Join(dir, trialsFile))
 	must(t, err)
 	first := strings.Index(string(whole), "\n") + 1
@@ -65,13 +77,15 @@ func TestInterruptedRunKeepsItsOtherFindings(t *testing.T) {
 		Skipped:           []result.Skip{{Subject: "b", Reason: "not installed"}},
 		Notes:             []result.Note{{What: "system calls", Subject: "b", Reason: "no strace"}},
 		Portability:       []result.Portability{{Subject: "a", Built: true}},
+		Agents:            []result.Agent{{Name: "a", Cores: 2}},
 	}
 	must(t, s.save(&found))
+	s.close()
 	again, h, err := openStore(dir)
 	must(t, err)
 	defer again.close()
 	kept := result.Results{Version: result.Version, AccountingMethods: h.Results.AccountingMethods, EventCounts: h.Results.EventCounts,
-		SwitchCosts: h.Results.SwitchCosts, Notes: h.Results.Notes, Skipped: h.Results.Skipped, Portability: h.Results.Portability}
+		SwitchCosts: h.Results.SwitchCosts, Notes: h.Results.Notes, Skipped: h.Results.Skipped, Portability: h.Results.Portability, Agents: h.Results.Agents}
 	if !reflect.DeepEqual(kept, found) {
 		t.Errorf("got %+v, want %+v", kept, found)
 	}
@@ -113,9 +127,15 @@ func TestDirectoryWithoutARunIsNotResumed(t *testing.T) {
 func TestDamagedFileIsNamedWithARemedy(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{result.File, "{", "remove that file"},
-		{trialsFile, "{}\nnot JSON\n{}\n", "trials.jsonl is damaged after 1 lines"},
+		{result.File, fmt.Sprintf(`{"version":%d,"started":"2026-01-02T03:04:05Z"}`, result.Version), "results.json is of another run: remove that file"},
+		{trialsFile, "{\"id\":1}\nnot JSON\n{}\n", "trials.jsonl is damaged after 1 lines"},
+		{trialsFile, "not JSON\n", "remove the rest of it to continue with those"},
+		{trialsFile, "{\"id\":1}\n{\"id\":1}\n", "line 2 of trials.jsonl has trial 1"},
+		{headFile, "{", "run.json is damaged: unexpected end"},
+		{headFile, fmt.Sprintf(`{"Results":{"version":%d},"Experiment":{"Workload":"sink","Loads":[]}}`, result.Version), "run.json is damaged: lab: "},
 	} {
-		_, dir := newTestStore(t)
+		s, dir := newTestStore(t)
+		s.close()
 		must(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o644))
 		if _, _, err := openStore(dir); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v, want one with %q", c.file, err, c.want)
@@ -151,5 +171,56 @@ func TestARunWithoutATrialLeavesItsDirectoryFree(t *testing.T) {
 		if _, err := os.Stat(b.options.Out); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("got the directory (error %v), want none", err)
 		}
+	}
+}
+
+// TestARunIsOfOneProcess: the lines of two would mix, and a new run that did not start removes its
+// files.
+func TestARunIsOfOneProcess(t *testing.T) {
+	s, dir := newTestStore(t)
+	if _, _, err := openStore(dir); !errors.Is(err, errInUse) {
+		t.Errorf("a run that is going on: got error %v, want %v", err, errInUse)
+	}
+	s.close()
+	again, _, err := openStore(dir)
+	must(t, err)
+	again.close()
+	preparing := filepath.Join(t.TempDir(), "run")
+	first, err := createStore(preparing)
+	must(t, err)
+	defer first.close()
+	if _, err := createStore(preparing); !errors.Is(err, errInUse) {
+		t.Errorf("a run that is being prepared: got error %v, want %v", err, errInUse)
+	}
+}
+
+// TestAJournalThatWasRemovedIsNotTaken: its trials would be lost.
+func TestAJournalThatWasRemovedIsNotTaken(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), trialsFile))
+	must(t, err)
+	defer f.Close()
+	must(t, os.Remove(f.Name()))
+	if _, err := restore[result.Trial](f); !errors.Is(err, errInUse) {
+		t.Errorf("got error %v, want %v", err, errInUse)
+	}
+}
+
+// TestANewRunHasNoTrialsOfAnother: it appends to the journals, and would take all for its own.
+func TestANewRunHasNoTrialsOfAnother(t *testing.T) {
+	for _, name := range journals {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o644))
+		if _, err := createStore(dir); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got error %v, want one that names it", name, err)
+		}
+	}
+}
+
+// TestAJournalThatCannotBeReadIsNotTruncated: what follows may be whole.
+func TestAJournalThatCannotBeReadIsNotTruncated(t *testing.T) {
+	broken := errors.New("input/output error")
+	from := io.MultiReader(strings.NewReader("{}\n{"), iotest.ErrReader(broken))
+	if values, _, err := readLines[result.Trial](from); !errors.Is(err, broken) || len(values) != 0 {
+		t.Errorf("got %d values, error %v; want %v", len(values), err, broken)
 	}
 }

@@ -61,6 +61,9 @@ func (c *agentCmd) Run(ctx context.Context, t *terminal) error {
 	if err := c.chooseName(); err != nil {
 		return err
 	}
+	if warning := c.exposedToken(); warning != "" {
+		fmt.Fprintln(t.err, "weir: warning:", warning)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -149,6 +152,15 @@ func stopServer(cmd *exec.Cmd, g *sample.Group) error {
 	defer kill.Stop()
 	_ = cmd.Wait() // any end is that which was asked for
 	return g.Close()
+}
+
+// exposedToken returns a warning if other users can read the file of the token, and "" otherwise.
+func (c *agentCmd) exposedToken() string {
+	info, err := os.Stat(c.TokenFile)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	return fmt.Sprintf("other users of this machine can read the token in %s, and pose as an agent: run chmod 600 on it", c.TokenFile)
 }
 
 // token reads the token from its file or the environment. It removes the variable, so that loads do

@@ -37,6 +37,22 @@ func TestAgentsKnowEveryLoadAndItsFlagsThatNameFiles(t *testing.T) {
 	}
 }
 
+func TestATokenThatOthersCanReadIsWarnedOf(t *testing.T) {
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: true, 0o640: true, 0o602: true} {
+		a := agentCmd{TokenFile: filepath.Join(t.TempDir(), "token")}
+		writeFile(t, a.TokenFile, "secret")
+		if err := os.Chmod(a.TokenFile, mode); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.exposedToken(); (got != "") != warned || strings.Contains(got, "secret") {
+			t.Errorf("mode %o: got the warning %q, want one: %v", mode, got, warned)
+		}
+	}
+	if got := (&agentCmd{}).exposedToken(); got != "" {
+		t.Errorf("no file: got the warning %q, want none", got)
+	}
+}
+
 func TestTheTokenOfAnAgentComesFromAFileOrTheEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ content, variable, want string }{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,14 @@ func (c *profileCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := profile.Check(); err != nil {
+		return err
+	}
+	discard, err := c.makeOut()
+	if err != nil {
+		return err
+	}
+	defer discard()
 	temp, err := os.MkdirTemp("", "weir-profile-")
 	if err != nil {
 		return err
@@ -80,6 +89,22 @@ func (c *profileCmd) Run(ctx context.Context, t *terminal) error {
 	return c.write(t, d)
 }
 
+// makeOut makes the folder of the files, because a mistake in its name would be found after the
+// trials only. discard removes it if it is new and has no file.
+func (c *profileCmd) makeOut() (discard func(), err error) {
+	c.Out = cmp.Or(c.Out, filepath.Join("runs", time.Now().Format("2006-01-02-150405")))
+	_, err = os.Stat(c.Out)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(c.Out, 0o755); err != nil {
+		return nil, fmt.Errorf("lab profile: cannot make the folder of the profile: %w: name another with --out", err)
+	}
+	return func() {
+		if isNew {
+			_ = os.Remove(c.Out) // fails if it has files
+		}
+	}, nil
+}
+
 // runner returns the Runner of the trials, whose files are in the folder temp.
 func (c *profileCmd) runner(ctx context.Context, e *lab.Experiment, files []string, temp string, progress func(lab.Progress)) (*lab.Runner, error) {
 	self, err := os.Executable()
@@ -92,20 +117,14 @@ func (c *profileCmd) runner(ctx context.Context, e *lab.Experiment, files []stri
 	}, progress)
 }
 
-// write prints the table, and writes the files.
+// write writes the files, and prints the table, also if the files cannot be written.
 func (c *profileCmd) write(t *terminal, d *profile.Difference) error {
-	dir := cmp.Or(c.Out, filepath.Join("runs", time.Now().Format("2006-01-02-150405")))
-	if err := page.Write(dir, d); err != nil {
-		return err
-	}
+	unwritten := page.Write(c.Out, d)
 	if c.JSON {
 		d.Tree = nil // it is in the file
-		return t.json(d)
+		return errors.Join(unwritten, t.json(d))
 	}
-	if err := d.WriteText(t.out, c.Rows, t.width()); err != nil {
-		return err
-	}
-	return printPath(t, dir)
+	return errors.Join(d.WriteText(t.out, c.Rows, t.width()), printPath(t, c.Out, unwritten))
 }
 
 // experiment returns the load with both subjects, and their subject.toml files. It replaces paths
@@ -118,6 +137,7 @@ func (c *profileCmd) experiment() (e *lab.Experiment, files []string, err error)
 	if e, err = gate.ReadLoad(load); err != nil {
 		return nil, nil, err
 	}
+	e.Subjects = nil // those of a file do not take part
 	for _, name := range []*string{&c.A, &c.B} {
 		if strings.HasSuffix(*name, ".toml") {
 			s, err := subject.Read(*name)
@@ -148,12 +168,16 @@ func (c *profileCmd) fileOf(name string) string {
 // profiledRows is the number of rows that a run prints of a profile.
 const profiledRows = 8
 
-// refuseProfile is the error of --profile with anything but two names.
+// refuseProfile is the error of --profile with anything but two names, or on a machine where call
+// stacks cannot be sampled. The trials would come first, and take an hour.
 func (c *runCmd) refuseProfile() error {
-	if n := len(c.Profile); n != 0 && (n != 2 || c.Profile[0] == c.Profile[1]) {
+	switch n := len(c.Profile); {
+	case n == 0:
+		return nil
+	case n != 2 || c.Profile[0] == c.Profile[1]:
 		return usageError{errors.New("lab run: --profile takes two different subjects: --profile go-goroutine,go-loop")}
 	}
-	return nil
+	return profile.Check()
 }
 
 // checkProfile is the error of --profile with subjects that do not take part in the run together.
@@ -177,18 +201,19 @@ func (c *runCmd) writeProfile(t *terminal, dir string, d *profile.Difference) er
 	if d == nil {
 		return nil
 	}
-	if err := page.Write(dir, d); err != nil || c.JSON {
-		return err
+	unwritten := page.Write(dir, d)
+	if c.JSON {
+		return unwritten
 	}
 	fmt.Fprintln(t.out)
-	if err := d.WriteText(t.out, profiledRows, t.width()); err != nil {
-		return err
-	}
-	return printPath(t, dir)
+	return errors.Join(d.WriteText(t.out, profiledRows, t.width()), printPath(t, dir, unwritten))
 }
 
-// printPath says where the page of a profile is.
-func printPath(t *terminal, dir string) error {
+// printPath says where the page of a profile is, unless it is not written.
+func printPath(t *terminal, dir string, unwritten error) error {
+	if unwritten != nil {
+		return unwritten
+	}
 	file, err := filepath.Abs(filepath.Join(dir, page.HTMLFile))
 	fmt.Fprintf(t.out, "\nThe flame graphs: %s\n", file)
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -236,7 +237,7 @@ func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 		switch {
 		case p.Positional != nil:
 			asked = c.Experiment
-		case p.Flag != nil && p.Flag.Name != "resume" && p.Flag.Name != "json":
+		case p.Flag != nil && !slices.Contains([]string{"resume", "json", "profile"}, p.Flag.Name):
 			asked = "--" + p.Flag.Name
 		}
 		if asked != "" {
@@ -249,11 +250,12 @@ func (c *runCmd) refuseBesideResume(k *kong.Context) error {
 // writeRun writes the files of a run's directory beside results.json.
 func writeRun(dir string, r *result.Results) error {
 	kind := lab.ReportKind(r.Plan.Workload)
-	bench, err := os.Create(filepath.Join(dir, "bench.txt"))
-	if err != nil {
-		return err
+	var bench bytes.Buffer
+	err := kind.Compare().WriteBench(&bench, r)
+	if err == nil {
+		err = writeOutput(filepath.Join(dir, "bench.txt"), bench.Bytes())
 	}
-	return errors.Join(kind.Compare().WriteBench(bench, r), bench.Close(), report.Write(dir, r, kind))
+	return errors.Join(err, report.Write(dir, r, kind))
 }
 
 // summarize prints the outcome of a run, and where its report is if it is written.

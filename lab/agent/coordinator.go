@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"weir/internal/durable"
+	"weir/lab/internal/printable"
 	"weir/lab/sample"
 )
 
@@ -162,7 +163,9 @@ func (c *Coordinator) Close() error {
 	if session != nil {
 		err = session.Close()
 	}
-	c.cancel()
+	c.mu.Lock()
+	c.cancel() // so that accept starts no more probes
+	c.mu.Unlock()
 	c.probes.Wait()
 	if c.conn != nil {
 		c.dismiss()
@@ -277,7 +280,7 @@ func (c *Coordinator) dropDead(name string) {
 		return
 	}
 	// It is not probed: the newcomer has the same subjects, and would answer.
-	list, err := c.server.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
+	list, err := c.server.Connz(&server.ConnzOptions{Limit: maxConnections})
 	if err == nil && !slices.ContainsFunc(list.Conns, func(i *server.ConnInfo) bool { return i.Name == a.connection }) {
 		c.lose(a, errors.New("closed its connection"))
 	}
@@ -326,7 +329,7 @@ func (c *Coordinator) changeLocked() {
 	c.changed = make(chan struct{})
 }
 
-// watch probes an agent until it does not answer or the coordinator closes.
+// watch probes an agent until it does not answer, is lost, or the coordinator closes.
 func (c *Coordinator) watch(a *Agent) {
 	tick := time.NewTicker(livenessInterval)
 	defer tick.Stop()
@@ -335,6 +338,12 @@ func (c *Coordinator) watch(a *Agent) {
 		case <-c.ctx.Done():
 			return
 		case <-tick.C:
+		}
+		c.mu.Lock()
+		current := c.agents[a.Name] == a
+		c.mu.Unlock()
+		if !current {
+			return
 		}
 		if _, err := c.probe(c.ctx, a.Name); err != nil && c.ctx.Err() == nil {
 			c.lose(a, err)
@@ -399,7 +408,7 @@ func (c *Coordinator) ask(ctx context.Context, name string, r request) (reply, e
 		return answer, disturbed(WrongReport, name, "sent an invalid reply: %v", err)
 	}
 	if answer.Error != "" {
-		return answer, fmt.Errorf("agent: %q: %s", name, answer.Error)
+		return answer, fmt.Errorf("agent: %q: %s", name, printable.Text(answer.Error))
 	}
 	return answer, nil
 }

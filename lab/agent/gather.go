@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"weir/lab/load"
 )
@@ -70,16 +71,20 @@ func joined(parts []*part, name string) (e Event, all bool) {
 	return e, true
 }
 
-// merged returns the report of all parts, with times of the coordinator's clock.
+// merged returns the report of all parts, with times of the coordinator's clock. The caller holds
+// the lock.
 func (s *Session) merged(parts []*part) (json.RawMessage, error) {
 	reports := make([]json.RawMessage, len(parts))
 	for i, p := range parts {
-		text, err := withStart(p.report, p.at["measuring"])
+		text, length, err := withStart(p.report, p.at["measuring"])
 		if err == nil {
 			_, err = s.mergeWith([]json.RawMessage{text}) // finds which report is invalid
 		}
 		if err != nil {
 			return nil, disturbed(WrongReport, p.agent.Name, "sent an invalid report: %v", err)
+		}
+		if err := s.checkLengthLocked(p, length); err != nil {
+			return nil, err
 		}
 		reports[i] = text
 	}
@@ -97,12 +102,18 @@ func (s *Session) mergeWith(reports []json.RawMessage) (json.RawMessage, error) 
 	return load.MergeJSON(load.Merge, reports)
 }
 
-// withStart returns a report whose window started at a time of the coordinator's clock.
-func withStart(report json.RawMessage, at int64) (json.RawMessage, error) {
+// withStart returns a report whose window started at a time of the coordinator's clock, and the
+// length of that window.
+func withStart(report json.RawMessage, at int64) (text json.RawMessage, length time.Duration, err error) {
 	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(report, &fields); err != nil {
-		return nil, err
+	var r load.Report
+	if err = json.Unmarshal(report, &fields); err == nil {
+		err = json.Unmarshal(report, &r)
+	}
+	if err != nil {
+		return nil, 0, err
 	}
 	fields["started_ns"] = encode(at)
-	return json.Marshal(fields)
+	text, err = json.Marshal(fields)
+	return text, time.Duration(r.WindowNS), err
 }

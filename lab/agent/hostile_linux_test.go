@@ -3,9 +3,11 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -16,13 +18,14 @@ type impostor struct {
 	t      *testing.T
 	conn   *nats.Conn
 	name   string
-	starts chan request // requests to start a load
+	starts chan request  // requests to start a load
+	ended  time.Duration // from the start of a window to the end that play says
 }
 
 func newImpostor(t *testing.T, c *Coordinator, name string) *impostor {
 	t.Helper()
 	closed := make(chan struct{})
-	conn, err := connect(t.Context(), &ServeConfig{URL: c.URL(), Fingerprint: c.Fingerprint(), Token: c.Token(), Name: name, connection: name}, func() { close(closed) })
+	conn, err := connect(t.Context(), &ServeConfig{URL: c.URL(), Fingerprint: c.Fingerprint(), Token: c.Token(), Name: name, connection: name + " impostor"}, func() { close(closed) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,9 +67,12 @@ func (i *impostor) announce(text string) string {
 func (i *impostor) play(s *Session, r request, report string) {
 	for seq, name := range []string{"connected", "sending", "measuring", "measured", "report", eventExit} {
 		s.mu.Lock()
-		at := s.agreed
+		at := max(1, s.agreed)
 		s.mu.Unlock()
-		m := eventMessage{Session: r.Session, Seq: int64(seq + 1), Event: Event{Event: name, AtNS: max(1, at)}}
+		if name == "measured" {
+			at += int64(i.ended)
+		}
+		m := eventMessage{Session: r.Session, Seq: int64(seq + 1), Event: Event{Event: name, AtNS: at}}
 		if name == "report" {
 			m.Event.Report = json.RawMessage(report)
 		}
@@ -82,14 +88,18 @@ func TestHostileAnnouncementsAreRefused(t *testing.T) {
 	c := listen(t, ListenConfig{})
 	i := newImpostor(t, c, "evil")
 	for want, text := range map[string]string{
-		"it has 1000000000 cores: want 1 to 65536": `{"name":"evil","version":"v0-test","cores":1000000000}`,
-		"it has -1 cores":                          `{"name":"evil","version":"v0-test","cores":-1}`,
-		"cannot unmarshal":                         `{"name":"evil","version":"v0-test","cores":1e99}`,
+		"it has 1000000000 cores: want 1 to 65536": `{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1000000000}`,
+		"it has -1 cores":                          `{"name":"evil","version":"v0-test","connection":"evil impostor","cores":-1}`,
+		"cannot unmarshal":                         `{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1e99}`,
 		"no valid JSON":                            `{"name":`,
-		"the name":                                 `{"name":"evil.>","version":"v0-test","cores":1}`,
+		"the name":                                 `{"name":"evil.>","version":"v0-test","connection":"evil impostor","cores":1}`,
 		"the version":                              `{"name":"evil","version":"` + strings.Repeat("v", maxVersion+1) + `","cores":1}`,
-		"the machine":                              `{"name":"evil","version":"v0-test","cores":1,"pid":-1}`,
-		"the subject that":                         `{"name":"evil","version":"v0-test","cores":1,"beside":"` + strings.Repeat("v", maxSubject+1) + `"}`,
+		"the machine":                              `{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1,"pid":-1}`,
+		"the connection of":                        `{"name":"evil","version":"v0-test","connection":"","cores":1}`,
+		"the connection":                           `{"name":"evil","version":"v0-test","connection":"other 1","cores":1}`,
+		"the version of":                           `{"name":"evil","version":"\u001b[2J","connection":"evil impostor","cores":1}`,
+		"is beside has":                            `{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1,"beside":"\u202e"}`,
+		"the subject that":                         `{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1,"beside":"` + strings.Repeat("v", maxSubject+1) + `"}`,
 	} {
 		if got := i.announce(text); !strings.Contains(got, want) {
 			t.Errorf("%.60s: got the answer %q, want %q", text, got, want)
@@ -105,7 +115,7 @@ func TestHostileAnnouncementsAreRefused(t *testing.T) {
 func TestHostileReportsAreDisturbances(t *testing.T) {
 	c := listen(t, ListenConfig{})
 	i := newImpostor(t, c, "evil")
-	if why := i.announce(`{"name":"evil","version":"v0-test","cores":1}`); why != "" {
+	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
 		t.Fatal(why)
 	}
 	kinds, _ := json.Marshal(map[string]any{"details": []string{strings.Repeat("a", 2000)}})
@@ -134,7 +144,7 @@ func TestHostileReportsAreDisturbances(t *testing.T) {
 func TestOversizedMessagesEndTheirSender(t *testing.T) {
 	c := listen(t, ListenConfig{})
 	i := newImpostor(t, c, "evil")
-	if why := i.announce(`{"name":"evil","version":"v0-test","cores":1}`); why != "" {
+	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
 		t.Fatal(why)
 	}
 	s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
@@ -153,7 +163,7 @@ func TestAnotherAgentWithTheSameSubjectIsRefused(t *testing.T) {
 	c := listen(t, ListenConfig{})
 	for n, name := range []string{"first", "second"} {
 		i := newImpostor(t, c, name)
-		got := i.announce(`{"name":"` + name + `","version":"v0-test","cores":1,"beside":"theirs"}`)
+		got := i.announce(`{"name":"` + name + `","version":"v0-test","connection":"` + name + ` impostor","cores":1,"beside":"theirs"}`)
 		if want := `agent "first" is beside the server theirs already`; n == 1 && got != want || n == 0 && got != "" {
 			t.Errorf("%s: got the answer %q, want %q for the second", name, got, want)
 		}
@@ -176,4 +186,87 @@ func TestAnAddressThatCannotBeListenedAtIsAnErrorAtOnce(t *testing.T) {
 			t.Errorf("%s: got error %v, want %q", address, err, want)
 		}
 	}
+}
+
+// TestAnAgentCannotCloseAnotherConnection: one that falls out is disconnected by the name that it
+// announced, and the coordinator's own connection has none.
+func TestAnAgentCannotCloseAnotherConnection(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	i := newImpostor(t, c, "evil")
+	for _, connection := range []string{"", "good 1"} {
+		if why := i.announce(fmt.Sprintf(`{"name":"evil","version":"v0-test","connection":%q,"cores":1}`, connection)); why == "" {
+			c.loseNamed("evil", errors.New("does not answer"))
+		}
+	}
+	if !c.conn.IsConnected() {
+		t.Error("got a coordinator without its connection, want it connected")
+	}
+	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
+		t.Errorf("the right connection: got the answer %q, want none", why)
+	}
+}
+
+// TestStrangersLeaveRoomForAgents: they connect without the token, and say nothing.
+func TestStrangersLeaveRoomForAgents(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	for range 2 * MaxAgents {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(c.URL(), "tls://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	serveAgent(t, c, "good")
+	waitFor(t, c, 1)
+}
+
+func TestAnAgentWithoutACoordinatorSaysWhy(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	err = Serve(t.Context(), ServeConfig{URL: "tls://" + l.Addr().String(), Fingerprint: fingerprintPrefix + strings.Repeat("0", 64), Token: "t", Name: "a", Load: []string{"none"}})
+	if err == nil || !strings.Contains(err.Error(), "connection refused: start this agent while the run waits") {
+		t.Errorf("got error %v, want the reason and what to do", err)
+	}
+}
+
+// TestAWindowOfAnotherLengthIsADisturbance: figures of it would be taken for those of the agreed
+// one.
+func TestAWindowOfAnotherLengthIsADisturbance(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	i := newImpostor(t, c, "evil")
+	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
+		t.Fatal(why)
+	}
+	for want, play := range map[string]struct {
+		ended  time.Duration // after the start
+		report string
+	}{
+		"had a window of 1h0m0s, and 1s were agreed":  {time.Hour, `{}`},
+		"had a window of -1h0m0s, and 1s were agreed": {-time.Hour, `{}`},
+		"had a window of 2h0m0s, and 1s were agreed":  {0, `{"window_ns":7200000000000}`},
+	} {
+		s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
+		i.ended = play.ended
+		i.play(s, <-i.starts, play.report)
+		wantFailure(t, s, want, `agent report wrong: "evil"`)
+		if err := s.Close(); err != nil {
+			t.Errorf("closing: got error %v, want none", err)
+		}
+	}
+}
+
+// TestTextsOfAgentsDoNotControlTheTerminal: they are in errors, which are printed.
+func TestTextsOfAgentsDoNotControlTheTerminal(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	i := newImpostor(t, c, "evil")
+	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
+		t.Fatal(why)
+	}
+	s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
+	r := <-i.starts
+	i.conn.Publish(eventSubject("evil"), encode(eventMessage{Session: r.Session, Seq: 1, Event: Event{Event: eventExit}, Error: "\x1b[2J\nweir: all is well"}))
+	wantFailure(t, s, "\ufffd[2J\ufffdweir: all is well")
 }

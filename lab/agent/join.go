@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,9 @@ func (s *Session) run() {
 			return
 		case a := <-s.inbox:
 			e, complete, err := s.take(a)
+			if err == nil && a.message.Event.Event == "measured" {
+				err = s.checkEnd(a.part)
+			}
 			if err == nil && complete && e.Event == "report" {
 				e.Report, err = s.finish()
 			}
@@ -70,10 +74,61 @@ func (s *Session) checkStartLocked(p *part) error {
 		return disturbed(WrongReport, p.agent.Name, "started its window without a command")
 	}
 	late := s.lateness(p)
-	if limit := s.coordinator.config.StartTolerance + p.clock.Bound; late.Abs() > limit {
+	if limit := s.tolerance(p); late.Abs() > limit {
 		return disturbed(LateAgent, p.agent.Name, "started its window %v after the agreed time, the limit is %v", late, limit)
 	}
 	return nil
+}
+
+// checkEnd returns an error if the window of part i did not have the agreed length, or is not over.
+// That its clock moved is named as the reason.
+func (s *Session) checkEnd(i int) error {
+	s.mu.Lock()
+	p := s.parts[i]
+	wrong, before := s.endErrorLocked(p), p.clock
+	s.mu.Unlock()
+	if wrong == nil {
+		return nil
+	}
+	after, err := s.clockOf(p.agent.Name, s.coordinator.config.MaxClockError)
+	if err == nil {
+		err = movedClock(p.agent.Name, before, after)
+	}
+	return cmp.Or(err, wrong)
+}
+
+// endErrorLocked returns what is wrong with the end of the window of p.
+func (s *Session) endErrorLocked(p *part) error {
+	end := p.at["measured"]
+	if err := s.checkLengthLocked(p, time.Duration(end-p.at["measuring"])); err != nil {
+		return err
+	}
+	if left := time.Duration(end - now()); left > s.tolerance(p) {
+		return disturbed(WrongReport, p.agent.Name, "ended its window %v before its end", left)
+	}
+	return nil
+}
+
+// movedClock returns an error if the clock of an agent moved within a window.
+func movedClock(name string, before, after Clock) error {
+	if err := checkMoved(before, after); err != nil {
+		return disturbed(WrongClock, name, "has a clock that moved: %v", err)
+	}
+	return nil
+}
+
+// checkLengthLocked returns an error if a window of p did not have the agreed length, except for
+// what a slow or fast clock explains, which is checked in another way.
+func (s *Session) checkLengthLocked(p *part, length time.Duration) error {
+	if (length - s.window).Abs() > s.tolerance(p)+s.window/10 {
+		return disturbed(WrongReport, p.agent.Name, "had a window of %v, and %v were agreed", length, s.window)
+	}
+	return nil
+}
+
+// tolerance returns by how much a time of p may differ from what was agreed.
+func (s *Session) tolerance(p *part) time.Duration {
+	return s.coordinator.config.StartTolerance + p.clock.Bound
 }
 
 // lateness returns by how much p's window started after the agreed time.
@@ -98,8 +153,8 @@ func (s *Session) finish() (json.RawMessage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, p := range s.parts {
-		if err := checkMoved(p.clock, after[i]); err != nil {
-			return nil, disturbed(WrongClock, p.agent.Name, "has a clock that moved: %v", err)
+		if err := movedClock(p.agent.Name, p.clock, after[i]); err != nil {
+			return nil, err
 		}
 		s.result = append(s.result, Part{Agent: p.agent, Before: p.clock, After: after[i], StartedLate: s.lateness(p), Report: p.report})
 	}

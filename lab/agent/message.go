@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
+	"weir/lab/internal/printable"
 	"weir/lab/load"
 )
 
@@ -20,6 +22,7 @@ const (
 	maxCores   = 1 << 16
 	maxPoints  = 20_000  // readings of CPU
 	maxSubject = 128     // bytes of the name of a subject
+	maxSent    = 1 << 53 // messages: sums over all agents do not overflow
 	maxTime    = 1 << 61 // ns; sums of a time and an offset do not overflow
 )
 
@@ -56,7 +59,7 @@ type hello struct {
 	Machine string `json:"machine,omitempty"` // see machineID
 	PID     int    `json:"pid,omitempty"`     // of the agent
 	// the name of its connection, which no other agent has
-	Connection string `json:"connection"`
+	Connection string `json:"connection"` // the agent's name, a space, and a random text
 	// the subject whose server the agent is beside; empty: it offers loads
 	Beside string `json:"beside,omitempty"`
 }
@@ -159,13 +162,16 @@ func (h *hello) check() error {
 	switch err := checkName(h.Name); {
 	case err != nil:
 		return err
-	case len(h.Version) > maxVersion || !utf8.ValidString(h.Version):
+	case len(h.Version) > maxVersion || !printable.Is(h.Version):
 		return fmt.Errorf("the version of agent %q is invalid", h.Name)
 	case h.Cores < 1 || h.Cores > maxCores:
 		return fmt.Errorf("agent %q says that it has %d cores: want 1 to %d", h.Name, h.Cores, maxCores)
-	case len(h.Machine) > maxVersion || h.PID < 0 || len(h.Connection) > maxVersion:
+	case len(h.Machine) > maxVersion || h.PID < 0:
 		return fmt.Errorf("the machine of agent %q is invalid", h.Name)
-	case len(h.Beside) > maxSubject || !utf8.ValidString(h.Beside):
+	case len(h.Connection) > maxVersion || !strings.HasPrefix(h.Connection, h.Name+" "):
+		// by this name the coordinator closes it, so it cannot be that of another connection
+		return fmt.Errorf("the connection of agent %q has an invalid name", h.Name)
+	case len(h.Beside) > maxSubject || !printable.Is(h.Beside):
 		return fmt.Errorf("the subject that agent %q is beside has an invalid name", h.Name)
 	}
 	return nil
@@ -229,8 +235,8 @@ func (e *Event) check() error {
 		return fmt.Errorf("the event %.80q is unknown", e.Event)
 	case !validTime(e.AtNS):
 		return errors.New("the time of an event is out of range")
-	case e.Sent < 0:
-		return errors.New("the count of an event is negative")
+	case e.Sent < 0 || e.Sent > maxSent:
+		return errors.New("the count of an event is out of range")
 	case (e.Event == "report") != (len(e.Report) > 0):
 		return fmt.Errorf("the event %s and its report do not fit", e.Event)
 	}

@@ -20,8 +20,10 @@ const (
 	coordinatorInbox = "_COORDINATOR"
 
 	// MaxAgents is the largest number of agents of a coordinator.
-	MaxAgents    = 256
-	readyTimeout = 10 * time.Second
+	MaxAgents = 256
+	// maxConnections leaves room for agents beside strangers, whose connections end after 5 s
+	maxConnections = 4096
+	readyTimeout   = 10 * time.Second
 	// for an agent to connect
 	connectTimeout = 5 * time.Second
 	pingInterval   = 2 * time.Second // both sides; three without an answer close a connection
@@ -50,7 +52,7 @@ func startServer(address string, cert tls.Certificate, token, own string) (*serv
 		TLS: true, TLSHandshakeFirst: true, TLSTimeout: 5, AuthTimeout: 5,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{cert}},
 		Users:     users(token, own),
-		MaxConn:   MaxAgents + 16, MaxSubs: 16 * MaxAgents, MaxPayload: maxMessage, MaxPending: 4 * maxMessage,
+		MaxConn:   maxConnections, MaxSubs: 16 * MaxAgents, MaxPayload: maxMessage, MaxPending: 4 * maxMessage,
 		WriteDeadline: 5 * time.Second, PingInterval: pingInterval, MaxPingsOut: 3,
 	})
 	if err != nil {
@@ -102,20 +104,23 @@ func connectInside(s *server.Server, own string, failed nats.ErrHandler) (*nats.
 }
 
 // dialer dials until ctx ends, which also closes its connection.
-type dialer struct{ ctx context.Context }
+type dialer struct {
+	ctx    context.Context
+	failed error // why the last dial failed; nil: it did not
+}
 
 // Dial implements nats.CustomDialer.
-func (d dialer) Dial(network, address string) (net.Conn, error) {
-	c, err := (&net.Dialer{Timeout: connectTimeout}).DialContext(d.ctx, network, address)
-	if err == nil {
+func (d *dialer) Dial(network, address string) (c net.Conn, err error) {
+	c, d.failed = (&net.Dialer{Timeout: connectTimeout}).DialContext(d.ctx, network, address)
+	if d.failed == nil {
 		context.AfterFunc(d.ctx, func() { c.Close() })
 	}
-	return c, err
+	return c, d.failed
 }
 
 // kick closes the connections with a name.
 func kick(s *server.Server, name string) {
-	list, err := s.Connz(&server.ConnzOptions{Limit: 2 * MaxAgents})
+	list, err := s.Connz(&server.ConnzOptions{Limit: maxConnections})
 	if err != nil {
 		return
 	}
@@ -133,14 +138,17 @@ func connect(ctx context.Context, c *ServeConfig, closed func()) (*nats.Conn, er
 	if err != nil {
 		return nil, err
 	}
+	dial := &dialer{ctx: ctx}
 	conn, err := nats.Connect(c.URL, nats.UserInfo(agentUser, c.Token), nats.Secure(settings), nats.TLSHandshakeFirst(), nats.NoReconnect(),
-		nats.Timeout(connectTimeout), nats.SetCustomDialer(dialer{ctx}), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(3), nats.Name(c.connection),
+		nats.Timeout(connectTimeout), nats.SetCustomDialer(dial), nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(3), nats.Name(c.connection),
 		nats.ClosedHandler(func(*nats.Conn) { closed() }), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, nats.ErrAuthorization):
 		return nil, fmt.Errorf("the coordinator at %s rejects the token: take the one of its present run", c.URL)
+	case err != nil && dial.failed != nil: // the client only says that it has no server
+		return nil, fmt.Errorf("cannot connect to the coordinator at %s: %w: start this agent while the run waits for agents, and take the line that it shows", c.URL, dial.failed)
 	case err != nil:
 		return nil, fmt.Errorf("cannot connect to the coordinator at %s: %w", c.URL, err)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"weir/lab/internal/printable"
 	"weir/lab/load"
 )
 
@@ -57,7 +59,8 @@ type Session struct {
 
 	mu     sync.Mutex
 	parts  []*part
-	agreed int64 // start of the window on the coordinator's clock; 0: not agreed
+	agreed int64         // start of the window on the coordinator's clock; 0: not agreed
+	window time.Duration // its length
 	result []Part
 	usages map[string]Usage // by the name of the subject
 }
@@ -100,7 +103,7 @@ func (c *Coordinator) Start(ctx context.Context, l Load) (*Session, error) {
 		err = s.each(ctx, func(i int) request { return request{Do: doStart, Args: l.Shares[i].Args, Files: l.Shares[i].Files} })
 	}
 	if err != nil {
-		s.fail(err)
+		s.fail(cmp.Or(ctx.Err(), err)) // an agent that had no time to answer is not lost
 		return nil, errors.Join(s.Err(), s.Close())
 	}
 	return s, nil
@@ -173,6 +176,7 @@ func (s *Session) arrived(i int, m *nats.Msg) {
 	case err != nil:
 		s.fail(disturbed(WrongReport, s.names[i], "sent an invalid message: %v", err))
 	case message.Session == s.number:
+		message.Error = printable.Text(message.Error)
 		select {
 		case s.inbox <- arrival{part: i, message: message}:
 		case <-s.ctx.Done():
@@ -248,7 +252,7 @@ func (s *Session) measure(d time.Duration) error {
 	}
 	agreed := now() + int64(startLead)
 	s.mu.Lock()
-	s.agreed = agreed
+	s.agreed, s.window = agreed, d
 	s.mu.Unlock()
 	return forEach(s.indices(), func(i int) error {
 		r := request{Session: s.number, Do: doMeasure, MeasureNS: int64(d), AtNS: agreed + int64(clocks[i].Offset)}

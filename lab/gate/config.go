@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,17 +116,19 @@ func (c *Config) confidence() float64 {
 func (c *Config) experiment(left time.Duration) *lab.Experiment {
 	e := *c.Load
 	none := false
-	e.Subjects, e.AAControl, e.TimeLimit = nil, &none, workload.Duration(left)
+	e.Subjects, e.AAControl, e.Headline, e.TimeLimit = nil, &none, lab.Headline{}, workload.Duration(left)
 	e.Blocks, e.BusiestBlocks, e.AllAccounting = sequential.MaxBlocks, 0, false
+	e.Loads = []workload.Load{e.Loads[0].Clone()}
+	l := e.Loads[0].Shared()
+	l.Subjects, l.Blocks = nil, 0
 	return &e
 }
 
-// load describes the load of the gate, as results do.
+// loadOf describes the load of a gate, as results do.
 func loadOf(e *lab.Experiment) Load {
-	l := Load{Workload: e.Workload, Connections: e.Connections[0], DurationS: time.Duration(e.Duration).Seconds()}
-	if of := e.Loads[0]; len(of.Shared().Connections) > 0 {
-		l.Connections = of.Shared().Connections[0]
+	of := e.Loads[0].Shared()
+	return Load{
+		Workload: e.Workload, Connections: slices.Concat(of.Connections, e.Connections)[0],
+		DurationS: time.Duration(cmp.Or(of.Duration, e.Duration)).Seconds(), Settings: e.Loads[0].Recorded(),
 	}
-	l.Settings = e.Loads[0].Recorded()
-	return l
 }

@@ -92,25 +92,49 @@ func (g *run) outcome(r *result.Results) *Outcome {
 	for _, b := range g.blocks {
 		o.figures = append(o.figures, b.head)
 	}
-	for _, t := range f.tracks {
+	o.Metrics = g.judgements()
+	o.Control = f.control.judgement()
+	o.nameMessages(c.Load.Unit())
+	if o.Verdict, o.Reason = verdictOf(o.Metrics, f); c.Record && !f.control.differs() {
+		o.recorded()
+	}
+	o.warn()
+	o.Warnings = append(o.Warnings, f.failureTexts()...)
+	o.warnOfAnswers(r)
+	return o
+}
+
+// judgements returns those of the metrics that were measured.
+func (g *run) judgements() (all []Judgement) {
+	for _, t := range g.flow.tracks {
 		if len(t.head) > 0 {
-			o.Metrics = append(o.Metrics, t.judgement())
+			all = append(all, t.judgement())
 		}
 	}
 	if g.startup != nil {
-		o.Metrics = append(o.Metrics, g.startup.judgement())
+		all = append(all, g.startup.judgement())
 	}
 	if base, head := g.baseBytes(), g.headBytes(); base > 0 && head > 0 {
-		o.Metrics = append(o.Metrics, sizeJudgement(base, head, c.Margin, slices.Contains(c.Metrics, MetricBinary)))
+		all = append(all, sizeJudgement(base, head, g.config.Margin, slices.Contains(g.config.Metrics, MetricBinary)))
 	}
-	o.Control = f.control.judgement()
-	if o.Verdict, o.Reason = verdictOf(o.Metrics, f); c.Record && !f.control.differs() {
-		o.Verdict, o.Reason = Recorded, ""
+	return all
+}
+
+// recorded makes the outcome that of a gate without a version to compare with: it judges nothing.
+func (o *Outcome) recorded() {
+	o.Verdict, o.Reason = Recorded, ""
+	for i := range o.Metrics {
+		o.Metrics[i].Judged = false
 	}
-	o.warn()
-	o.warnOfFailures(f)
-	o.warnOfAnswers(r)
-	return o
+}
+
+// nameMessages puts the load's word for a message into the titles: "CPU per request".
+func (o *Outcome) nameMessages(unit string) {
+	named := func(title string) string { return strings.Replace(title, "message", unit, 1) }
+	for i := range o.Metrics {
+		o.Metrics[i].Title = named(o.Metrics[i].Title)
+	}
+	o.Control.Title = named(o.Control.Title)
 }
 
 // verdictOf returns the verdict of all judged metrics, and why it is undecided.
@@ -145,13 +169,14 @@ func (o *Outcome) warn() {
 	}
 }
 
-// warnOfFailures names the versions that failed in some blocks, which are void.
-func (o *Outcome) warnOfFailures(f *flow) {
+// failureTexts names the versions that failed in some blocks, which are void.
+func (f *flow) failureTexts() (all []string) {
 	for _, name := range []string{baseName, headName} {
 		if n := f.failures[name]; n > 0 {
-			o.Warnings = append(o.Warnings, fmt.Sprintf("%s failed in %d of %d blocks, which do not count: %s", name, n, f.blocks+n, f.failedBecause[name]))
+			all = append(all, fmt.Sprintf("%s failed in %d of %d blocks, which do not count: %s", name, n, f.blocks+n, f.failedBecause[name]))
 		}
 	}
+	return all
 }
 
 // warnOfAnswers says if the versions do not answer alike: they do other work then. The load takes
@@ -199,6 +224,9 @@ func (j *Judgement) interval(d sequential.Decision) {
 	}
 }
 
+// different is the verdict of a control that seemed to cost something else the second time.
+const different = "different"
+
 func (c *control) judgement() Judgement {
 	m := metricNamed(MetricCPU)
 	j := Judgement{Name: m.name, Title: m.title, Unit: m.unit, Ratio: c.last.Ratio, Verdict: "same", Blocks: len(c.logs)}
@@ -207,7 +235,7 @@ func (c *control) judgement() Judgement {
 	}
 	j.interval(c.last)
 	if c.differs() {
-		j.Verdict = "different"
+		j.Verdict = different
 	}
 	return j
 }

@@ -51,6 +51,7 @@ func (c *Config) startups(ctx context.Context, base, head *Build) (*track, error
 			break
 		}
 	}
+	t.last = t.test.Close() // the time is over
 	return t, nil
 }
 

@@ -43,6 +43,20 @@ func everyOutcome() map[string]*Outcome {
 	return map[string]*Outcome{"worse": worse, "undecided": undecided, "baseline": same}
 }
 
+func TestTitlesHaveTheLoadsWordForAMessage(t *testing.T) {
+	for load, want := range map[string]string{"echo": "CPU per message", "get": "CPU per request", "chat": "CPU per delivery"} {
+		e, err := ReadLoad(load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := outcomeOf(Worse, "")
+		o.nameMessages(e.Unit())
+		if o.Metrics[0].Title != want || o.Control.Title != want || o.Metrics[1].Title != outcomeOf(Worse, "").Metrics[1].Title {
+			t.Errorf("%s: got %q, %q and %q, want %q twice, and the third as it was", load, o.Metrics[0].Title, o.Control.Title, o.Metrics[1].Title, want)
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	for name, o := range everyOutcome() {
 		file := filepath.Join("testdata", name+".md")
@@ -86,6 +100,32 @@ func TestJUnitIsXML(t *testing.T) {
 		if got := [3]int{s.Failures, s.Errors, s.Skipped}; got != want || s.Tests != 4 || len(s.Cases) != 4 {
 			t.Errorf("%s: got %v failures, errors and skipped of %d tests, want %v of 4:\n%s", name, got, s.Tests, want, text)
 		}
+	}
+}
+
+// TestAControlThatDiffersLeavesNoMetricPassed: continuous integration would show a success.
+func TestAControlThatDiffersLeavesNoMetricPassed(t *testing.T) {
+	o := outcomeOf(Undecided, "the A/A control differs")
+	o.Metrics[0].Verdict, o.Control.Verdict = NoWorse, different
+	if text, err := o.JUnit(); err != nil || !strings.Contains(string(text), `errors="1"`) {
+		t.Errorf("got error %v and\n%s\nwant an error for the judged metric", err, text)
+	}
+}
+
+// TestARecordedBaselineJudgesNothing: there is nothing to compare with.
+func TestARecordedBaselineJudgesNothing(t *testing.T) {
+	o := outcomeOf(Undecided, "")
+	o.Base = nil
+	for i := range o.Metrics {
+		o.Metrics[i].Base, o.Metrics[i].Ratio, o.Metrics[i].High = 0, 0, 0
+	}
+	o.recorded()
+	text, err := o.JUnit()
+	if err != nil || !strings.Contains(string(text), `failures="0" errors="0" skipped="4"`) {
+		t.Errorf("got error %v and\n%s\nwant four skipped metrics", err, text)
+	}
+	if md := o.Markdown(); strings.Contains(md, "BASE is") || !strings.Contains(md, "| CPU per message, us | none | 26.9 | none | none | not judged |") {
+		t.Errorf("got\n%s\nwant no figures of BASE", md)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"weir/lab/internal/printable"
 	"weir/lab/internal/tally"
 	"weir/lab/result"
 )
@@ -37,9 +38,11 @@ func Merge(reports ...Report) (Report, error) {
 		latencies += r.LatencyMeanUS * float64(r.Answered)
 		achieved += r.AchievedRatio * float64(r.Offered)
 		for kind, n := range r.Errors {
-			all.Errors[kind] += n
+			all.Errors[printable.Text(kind)] += n
 		}
-		all.Details = append(all.Details, r.Details...)
+		for _, text := range r.Details {
+			all.Details = append(all.Details, printable.Text(text))
+		}
 		all.Interrupt = all.Interrupt || r.Interrupt
 		all.WindowNS = max(all.WindowNS, r.WindowNS)
 		if all.StartedNS == 0 || r.StartedNS != 0 && r.StartedNS < all.StartedNS {
@@ -67,12 +70,20 @@ const (
 	maxErrorText = 1000    // bytes of a kind of error, or of an error in full
 )
 
-// check returns an error for figures that no generator reports.
-func (r *Report) check() error {
-	for _, n := range []int64{r.Offered, r.Answered, r.Failed, r.Messages, r.Bytes, r.Behind, r.WarmMessages, r.CPUNS, r.RunQueueNS, r.WindowNS} {
+// CheckCounts returns an error for counts that no generator reports: each is from 0 to 2^53.
+func CheckCounts(counts ...int64) error {
+	for _, n := range counts {
 		if n < 0 || n > maxCount {
 			return fmt.Errorf("it has the count %d, and a count is from 0 to %d", n, int64(maxCount))
 		}
+	}
+	return nil
+}
+
+// check returns an error for figures that no generator reports.
+func (r *Report) check() error {
+	if err := CheckCounts(r.Offered, r.Answered, r.Failed, r.Messages, r.Bytes, r.Behind, r.WarmMessages, r.CPUNS, r.RunQueueNS, r.WindowNS); err != nil {
+		return err
 	}
 	for _, rate := range []float64{r.OfferedRate, r.MessageRate, r.AchievedRatio, r.LatencyMeanUS} {
 		if rate < 0 || rate > maxCount {

@@ -104,6 +104,13 @@ func TestReportsThatNoGeneratorMakesAreNotMerged(t *testing.T) {
 	}
 }
 
+func TestTextsOfMergedReportsDoNotControlTheTerminal(t *testing.T) {
+	got, err := Merge(Report{Errors: map[string]int64{"a\x1b[2J": 1, "a\x1c[2J": 2}, Details: []string{"b\nc"}})
+	if err != nil || got.Errors["a\ufffd[2J"] != 3 || len(got.Errors) != 1 || got.Details[0] != "b\ufffdc" {
+		t.Errorf("got %+v, error %v; want printable texts", got, err)
+	}
+}
+
 func TestEncodedReportsAreMerged(t *testing.T) {
 	first, second := json.RawMessage(`{"messages":2}`), json.RawMessage(`{"messages":3}`)
 	text, err := MergeJSON(Merge, []json.RawMessage{first, second})

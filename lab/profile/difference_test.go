@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/lab/profile/sampler"
 	"weir/lab/result"
 )
 
@@ -113,6 +114,14 @@ func TestAStackBelongsToOneRow(t *testing.T) {
 	}
 }
 
+// TestASampleWithoutAStackHasARow: the kernel records one where it cannot walk the stack.
+func TestASampleWithoutAStackHasARow(t *testing.T) {
+	named := newResolver(nil).name(&sampler.Recording{Samples: []sampler.Sample{{PID: 1}}})
+	if got := rowOf(named[0].frames); got != (rowKey{unknownCode, KindFunction}) {
+		t.Errorf("got the row %v, want that of unknown code", got)
+	}
+}
+
 func TestSmallNodesStayInTheirCallers(t *testing.T) {
 	root := &Node{Name: "all"}
 	root.add(user("main", "large"), 10_000, 0)
@@ -137,11 +146,11 @@ func TestTextNamesTheDifference(t *testing.T) {
 	if err := d.WriteText(&b, 1, 80); err != nil {
 		t.Fatal(err)
 	}
-	want := `A message costs a 610 us and b?[31m 630 us of CPU: +20 us (+20 us to +20 us, 95 % confidence) from a to b?[31m.
+	want := `A message costs a 610 us and b�[31m 630 us of CPU: +20 us (+20 us to +20 us, 95 % confidence) from a to b�[31m.
 
-Where the 20 us more of b?[31m go:
+Where the 20 us more of b�[31m go:
 
-       a  b?[31m  difference  ± (95 %)  
+       a  b�[31m  difference  ± (95 %)  
    10 us   30 us      +20 us      0 ns  sha256.block < main.serve < mai…
   600 us  600 us        0 ns            1 other rows
     0 ns    0 ns        0 ns      0 ns  not seen by the timer

@@ -114,7 +114,7 @@ func (p *Profile) addStack(frames []Frame, block int) {
 	p.Samples++
 }
 
-// foldKey returns the identity of a stack. Names contain no byte 0.
+// foldKey returns the identity of a stack. Names are printable, so they contain no byte 0 or 1.
 func foldKey(frames []Frame) string {
 	var b strings.Builder
 	for _, f := range frames {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
+	"weir/lab/internal/printable"
 	"weir/lab/profile/sampler"
 	"weir/lab/profile/symbol"
 )
@@ -64,6 +66,9 @@ func (r *resolver) stack(x sampler.Sample, maps []sampler.Mapping) []Frame {
 		frames = append(frames, Frame{Name: name, Kernel: true})
 	}
 	frames = r.userFrames(frames, x, maps)
+	if len(frames) == 0 { // the kernel had no memory to walk the stack in
+		frames = append(frames, Frame{Name: unknownCode})
+	}
 	slices.Reverse(frames)
 	return frames
 }
@@ -99,8 +104,8 @@ func (r *resolver) userFrames(frames []Frame, x sampler.Sample, maps []sampler.M
 // userFrame returns the name of the function at an address, "" if no memory is mapped there, and
 // whether its caller can be found.
 func (r *resolver) userFrame(pid int, addr uint64, maps []sampler.Mapping) (name string, chained bool) {
-	i := slices.IndexFunc(maps, func(m sampler.Mapping) bool { return addr >= m.Start && addr < m.End })
-	if i < 0 {
+	i := sort.Search(len(maps), func(i int) bool { return maps[i].End > addr })
+	if i == len(maps) || addr < maps[i].Start {
 		return "", false
 	}
 	m := maps[i]
@@ -110,7 +115,7 @@ func (r *resolver) userFrame(pid int, addr uint64, maps []sampler.Mapping) (name
 	case !isFile(m.Path):
 		return r.compiledFrame(pid, addr, maps), true
 	}
-	label := "[" + filepath.Base(m.Path) + "]"
+	label := "[" + baseName(m.Path) + "]"
 	image := r.image(pid, m.Path)
 	if image == nil {
 		r.nameless[m.Path]++
@@ -131,6 +136,9 @@ func (r *resolver) userFrame(pid int, addr uint64, maps []sampler.Mapping) (name
 	}
 	return name, chained
 }
+
+// baseName returns the name of a file without its folder.
+func baseName(path string) string { return printable.Text(filepath.Base(path)) }
 
 // isFile reports whether a mapping's path is that of a file, and not of memory.
 func isFile(path string) bool {
@@ -172,10 +180,10 @@ func (r *resolver) image(pid int, path string) *symbol.Image {
 // notes says what could not be named, and how it can be.
 func (r *resolver) notes() (all []string) {
 	for _, file := range r.frequent(r.nameless) {
-		all = append(all, fmt.Sprintf("%s has no symbol table, so its own functions have no names: link it without -s, or install its debug symbols", filepath.Base(file)))
+		all = append(all, fmt.Sprintf("%s has no symbol table, so its own functions have no names: link it without -s, or install its debug symbols", baseName(file)))
 	}
 	for _, file := range r.frequent(r.shortened) {
-		all = append(all, fmt.Sprintf("%s was compiled without frame pointers, so callers in it are unknown: compile it with -fno-omit-frame-pointer (Rust: -C force-frame-pointers=yes)", filepath.Base(file)))
+		all = append(all, fmt.Sprintf("%s was compiled without frame pointers, so callers in it are unknown: compile it with -fno-omit-frame-pointer (Rust: -C force-frame-pointers=yes)", baseName(file)))
 	}
 	if 100*r.unmapped >= r.samples && r.unmapped > 0 {
 		all = append(all, "code compiled at run time has no names: start Node with --perf-basic-prof; a JVM from version 17 on is asked for its map by jcmd, if that is installed")

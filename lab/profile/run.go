@@ -37,11 +37,20 @@ func (c *Config) Validate() error {
 	}
 	switch {
 	case c.A == c.B:
-		return fmt.Errorf("profile: %s cannot be compared with itself: name two subjects", c.A)
+		return fmt.Errorf("profile: %s cannot be compared with itself: name two subjects, or give one of two subject.toml files another name", c.A)
 	case c.Frequency < 10 || c.Frequency > MaxFrequency:
 		return fmt.Errorf("profile: the frequency %d is out of range: give 10 to %d samples per second", c.Frequency, MaxFrequency)
 	case c.Rounds < 0 || c.Rounds > MaxRounds:
 		return fmt.Errorf("profile: %d rounds are out of range: give 1 to %d", c.Rounds, MaxRounds)
+	}
+	return nil
+}
+
+// Check returns why Run would fail on this machine; nil if it would not. A run that is to be
+// explained calls it before its trials.
+func Check() error {
+	if err := sampler.Check(); err != nil {
+		return fmt.Errorf("profile: %w", err)
 	}
 	return nil
 }

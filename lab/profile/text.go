@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
+
+	"weir/lab/internal/printable"
 )
 
 // Question is the heading of the table: "Where the 3.1 us more of B go", if the total surely
@@ -68,7 +70,7 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // WriteText writes the answer and the first rows of the table for a terminal of so many columns.
 func (d *Difference) WriteText(w io.Writer, rows, width int) error {
-	fmt.Fprintf(w, "%s\n\n%s:\n\n", printable(d.Answer()), printable(d.Question()))
+	fmt.Fprintf(w, "%s\n\n%s:\n\n", printable.Text(d.Answer()), printable.Text(d.Question()))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "%s\t%s\tdifference\t± (95 %%)\t  \n", short(d.A.Subject, 16), short(d.B.Subject, 16))
 	for _, r := range d.Rows[:min(rows, len(d.Rows))] {
@@ -83,7 +85,7 @@ func (d *Difference) WriteText(w io.Writer, rows, width int) error {
 		return err
 	}
 	for _, n := range d.AllNotes() {
-		if _, err := fmt.Fprintf(w, "\nNote: %s\n", printable(n)); err != nil {
+		if _, err := fmt.Fprintf(w, "\nNote: %s\n", printable.Text(n)); err != nil {
 			return err
 		}
 	}
@@ -127,19 +129,9 @@ func localName(name string) string {
 
 // short returns the first n characters of a name.
 func short(s string, n int) string {
-	r := []rune(printable(s))
+	r := []rune(printable.Text(s))
 	if len(r) <= n {
 		return string(r)
 	}
 	return string(r[:n-1]) + "…"
-}
-
-// printable replaces control characters, which a file of others may have in its names.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
 }

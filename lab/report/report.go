@@ -25,6 +25,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/internal/durable"
 	"weir/lab/report/figure"
 	"weir/lab/result"
 )
@@ -51,7 +52,7 @@ func Write(dir string, r *result.Results, k Kind) error {
 		csvFile: func() ([]byte, error) { return trialsCSV(r), nil }} {
 		text, err := content()
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
+			err = replaceFile(filepath.Join(dir, name), text)
 		}
 		if err != nil {
 			return fmt.Errorf("cannot write %s of the report: %w", name, err)
@@ -65,6 +66,11 @@ func Write(dir string, r *result.Results, k Kind) error {
 	return nil
 }
 
+// replaceFile writes a file as a whole. It is not synced, because it can be written again.
+func replaceFile(path string, content []byte) error {
+	return durable.Replacer{Unsynced: true}.ReplaceFile(path, content, 0o644)
+}
+
 // writeFigure writes f as path.svg and path.pdf.
 func writeFigure(path string, f *figure.Figure) error {
 	pdf, err := f.PDF()
@@ -72,7 +78,7 @@ func writeFigure(path string, f *figure.Figure) error {
 		return err
 	}
 	for ext, content := range map[string][]byte{".svg": f.SVG(), ".pdf": pdf} {
-		if err := os.WriteFile(path+ext, content, 0o644); err != nil {
+		if err := replaceFile(path+ext, content); err != nil {
 			return fmt.Errorf("cannot write a figure: %w", err)
 		}
 	}

@@ -20,6 +20,28 @@ func TestWriteWritesEverything(t *testing.T) {
 	}
 }
 
+// TestAReportIsReplacedAsAWhole: a part of a file would be taken for all of it. A file that is
+// written anew in its place is the same file.
+func TestAReportIsReplacedAsAWhole(t *testing.T) {
+	dir := t.TempDir()
+	before := map[string]os.FileInfo{}
+	for range 2 {
+		if err := Write(dir, reporttest.Full(), plain{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []string{htmlFile, markdownFile, texFile, csvFile, "figures/floor.svg"} {
+			now, err := os.Stat(filepath.Join(dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if was := before[f]; was != nil && os.SameFile(was, now) {
+				t.Errorf("%s was written in place, want it replaced", f)
+			}
+			before[f] = now
+		}
+	}
+}
+
 // TestWriteReportsAnError checks the error for a directory that is a file.
 func TestWriteReportsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")

@@ -31,7 +31,11 @@ func FuzzDecode(f *testing.F) {
 func TestOtherHistogramsAreRejected(t *testing.T) {
 	coarse := Distribution{hdrhistogram.New(1, distributionMax, 2)}
 	coarse.Record(5)
-	for want, text := range map[string]string{"with 2 digits": coarse.Encode(), "at most 1048576 are allowed": strings.Repeat("A", maxEncoded+1), "too short": ""} {
+	many := NewDistribution()
+	if err := many.h.RecordValues(5, maxDecoded+1); err != nil {
+		t.Fatal(err)
+	}
+	for want, text := range map[string]string{"it has 9007199254740993 times": many.Encode(), "with 2 digits": coarse.Encode(), "at most 1048576 are allowed": strings.Repeat("A", maxEncoded+1), "too short": ""} {
 		if _, err := Decode(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: got error %v, want %q", text, err, want)
 		}

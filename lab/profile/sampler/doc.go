@@ -41,7 +41,7 @@ type Recording struct {
 	Samples []Sample
 	Period  time.Duration // of a core's time that a sample stands for
 	Lost    int64         // samples that did not fit into a buffer
-	// executable mappings by process; processes that forked share one slice
+	// executable mappings by process, ascending by address; processes that forked share one slice
 	Maps map[int][]Mapping
 }
 

@@ -48,6 +48,12 @@ func Start(g *sample.Group, period time.Duration) (*Sampler, error) {
 	return s, nil
 }
 
+// Check returns why this process cannot sample call stacks; nil if it can.
+func Check() error {
+	s := &Sampler{period: time.Second}
+	return errors.Join(s.open(), s.close())
+}
+
 // cgroupID returns the number by which samples name a cgroup: the inode of its folder.
 func cgroupID(dir string) uint64 {
 	var st unix.Stat_t

@@ -81,7 +81,7 @@ func elfSymbols(f *elf.File) (all []Symbol) {
 		if s.Size == 0 && elf.ST_BIND(s.Info) == elf.STB_LOCAL {
 			continue // a label within a function
 		}
-		all = append(all, Symbol{s.Value, end, limitName(Demangle(s.Name))})
+		all = append(all, Symbol{s.Value, end, cleanName(Demangle(s.Name))})
 	}
 	// of the names at one address the last one counts: write, not __GI___write
 	slices.SortStableFunc(all, func(a, b Symbol) int { return cmp.Compare(underscores(b.Name), underscores(a.Name)) })
@@ -111,7 +111,7 @@ func goSymbols(f *elf.File) (all []Symbol) {
 		return nil
 	}
 	for _, fn := range t.Funcs {
-		all = append(all, Symbol{fn.Entry, fn.End, limitName(fn.Name)})
+		all = append(all, Symbol{fn.Entry, fn.End, cleanName(fn.Name)})
 	}
 	return all
 }

@@ -44,7 +44,7 @@ func parseKernel(r io.Reader) (*Table, error) {
 			hidden = true
 			continue
 		}
-		all = append(all, Symbol{Start: addr, Name: limitName(fields[2])})
+		all = append(all, Symbol{Start: addr, Name: cleanName(fields[2])})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("the kernel's symbols cannot be read: %w", err)

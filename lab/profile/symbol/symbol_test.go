@@ -162,6 +162,17 @@ func TestPerfMapIsParsed(t *testing.T) {
 	}
 }
 
+func TestNamesDoNotControlTheTerminal(t *testing.T) {
+	long := strings.Repeat("ü", maxName)
+	table := parsePerfMap(strings.NewReader("1000 10 a\x1b[2J\x00\u202eb\n2000 10 " + long))
+	if got := table.Find(0x1000); got != "a\ufffd[2J\ufffd\ufffdb" {
+		t.Errorf("got %q, want printable characters only", got)
+	}
+	if got := table.Find(0x2000); got != strings.Repeat("ü", maxName/2)+"…" {
+		t.Errorf("got a name of %d bytes, %q; want whole characters", len(got), got)
+	}
+}
+
 func FuzzPerfMap(f *testing.F) {
 	f.Add("7f00 20 JS:*handle /srv/app/server.js:3:5\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -16,6 +16,9 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"strings"
+
+	"weir/lab/internal/printable"
 )
 
 // maxName limits the bytes of a name, which comes from a file of others.
@@ -58,10 +61,11 @@ func (t *Table) Find(addr uint64) string {
 	return t.symbols[i].Name
 }
 
-// limitName shortens a name that is too long.
-func limitName(name string) string {
+// cleanName shortens a name that is too long, and replaces what would control a terminal.
+func cleanName(name string) string {
+	name = printable.Text(name)
 	if len(name) > maxName {
-		return name[:maxName] + "…"
+		return strings.ToValidUTF8(name[:maxName], "") + "…"
 	}
 	return name
 }

@@ -2,8 +2,10 @@ package httpload
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
+	"weir/lab/internal/printable"
 	"weir/lab/load"
 )
 
@@ -25,6 +27,9 @@ func Merge(reports ...Report) (all Report, err error) {
 	all.Connections, all.Rate, all.Attempted, all.Unfinished, all.BodyBytes, all.Encoded, all.Opened, all.Stopped = 0, 0, 0, 0, 0, 0, 0, ""
 	base := make([]load.Report, len(reports))
 	for i, r := range reports {
+		if err := r.check(); err != nil {
+			return all, fmt.Errorf("load: report %d: %w", i, err)
+		}
 		base[i] = r.Report
 		all.Connections += r.Connections
 		all.Rate += r.Rate
@@ -109,4 +114,27 @@ func mergeTLS(reports []Report, base []load.Report) (*TLSReport, error) {
 	handshakes, err := load.SumHistograms("handshake", base...)
 	all.HandshakeUS = handshakes.Times()
 	return &all, err
+}
+
+// maxTLSText limits the name of a parameter of TLS, in bytes.
+const maxTLSText = 256
+
+// check returns an error for figures that no generator reports, beside those of all loads.
+func (r *Report) check() error {
+	counts := []int64{int64(r.Connections), r.Attempted, r.Unfinished, r.BodyBytes, r.Encoded, r.Opened}
+	for _, m := range r.Mix {
+		counts = append(counts, m.Answered, m.Failed)
+		if !(m.LatencyMeanUS >= 0 && m.LatencyMaxUS >= 0 && max(m.LatencyMeanUS, m.LatencyMaxUS) < 1e12) {
+			return fmt.Errorf("it has the latencies %g and %g us", m.LatencyMeanUS, m.LatencyMaxUS)
+		}
+	}
+	if t := r.TLS; t != nil {
+		counts = append(counts, t.Handshakes, t.Resumed)
+		for _, text := range []string{t.Version, t.Cipher, t.KeyExchange, t.ALPN, t.ServerName} {
+			if len(text) > maxTLSText || !printable.Is(text) {
+				return errors.New("it has an invalid parameter of TLS")
+			}
+		}
+	}
+	return load.CheckCounts(counts...)
 }

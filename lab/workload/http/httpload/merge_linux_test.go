@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,4 +74,19 @@ func rounded(r Report) Report {
 		r.Mix[i].LatencyMeanUS = math.Round(r.Mix[i].LatencyMeanUS)
 	}
 	return r
+}
+
+func TestReportsThatNoGeneratorMakesAreNotMerged(t *testing.T) {
+	for name, r := range map[string]Report{
+		"negative connections":                      {Connections: -1},
+		"overflowing bytes":                         {BodyBytes: math.MaxInt64},
+		"negative answers":                          {Mix: []MixReport{{Answered: -1}}},
+		"endless latency":                           {Mix: []MixReport{{LatencyMeanUS: math.MaxFloat64}}},
+		"negative handshakes":                       {TLS: &TLSReport{Handshakes: -1}},
+		"a version of TLS that controls a terminal": {TLS: &TLSReport{Version: "\x1b[2J"}},
+	} {
+		if _, err := Merge(r); err == nil || !strings.Contains(err.Error(), "report 0") {
+			t.Errorf("%s: got error %v, want one about report 0", name, err)
+		}
+	}
 }

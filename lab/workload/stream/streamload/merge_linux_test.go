@@ -3,6 +3,7 @@ package streamload
 import (
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"weir/lab/load"
@@ -38,4 +39,19 @@ func TestMergedReportsHaveTheFiguresOfAllParts(t *testing.T) {
 func rounded(r Report) Report {
 	r.LatencyMeanUS, r.AchievedRatio = math.Round(r.LatencyMeanUS), math.Round(1e6*r.AchievedRatio)
 	return r
+}
+
+func TestReportsThatNoGeneratorMakesAreNotMerged(t *testing.T) {
+	for name, r := range map[string]Report{
+		"negative connections":      {Connections: -1},
+		"negative echoes":           {Echoed: -1},
+		"large messages":            {Size: MaxSize + 1},
+		"negative size":             {Size: -1},
+		"negative connection count": {Churn: &ChurnReport{Done: -1}},
+		"overflowing bytes":         {Size: MaxSize, Churn: &ChurnReport{Done: 1 << 50}},
+	} {
+		if _, err := Merge(Report{}, r); err == nil || !strings.Contains(err.Error(), "report 1") {
+			t.Errorf("%s: got error %v, want one about report 1", name, err)
+		}
+	}
 }

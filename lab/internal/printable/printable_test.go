@@ -1,0 +1,14 @@
+package printable
+
+import "testing"
+
+func TestWhatControlsATerminalIsReplaced(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "main.serve (server.go:7)": "main.serve (server.go:7)", "größer <b>": "größer <b>",
+		"a\x1b[2Jb": "a\ufffd[2Jb", "a\r\nb\tc\x00": "a\ufffd\ufffdb\ufffdc\ufffd", "a\u202eb\u200b": "a\ufffdb\ufffd", "a\u009bb\xff": "a\ufffdb\ufffd",
+	} {
+		if got := Text(text); got != want || Is(text) != (text == want) {
+			t.Errorf("%q: got %q, printable %v; want %q", text, got, Is(text), want)
+		}
+	}
+}
