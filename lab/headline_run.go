@@ -92,10 +92,37 @@ func (r *Runner) lastHeadlineBlock() (last int) {
 // run. The first blocks, which a verdict needs, may use the time for the other cells.
 func (r *Runner) headlineDecided(number int) bool {
 	h := r.experiment.kind().Report().Compare().Headline(r.results)
-	if h.Verdict != result.Undecided || h.Blocks >= h.PlannedBlocks {
+	if h.Verdict != result.Undecided || h.Blocks >= h.PlannedBlocks || r.headlineIsHopeless() {
 		return true
 	}
 	return r.outOfTime(len(r.plan.headlineBlock(number)) + r.placesAfterHeadline(number))
+}
+
+// headlineIsHopeless reports whether a subject of the headline has no accepted trial in a whole
+// block, with all attempts. Further blocks would use up the time of the other subjects. This does
+// not depend on the figures of trials, so that the error rates of the test hold.
+func (r *Runner) headlineIsHopeless() bool {
+	h := r.results.Headline
+	return r.failsInHeadline(h.A) || r.failsInHeadline(h.B)
+}
+
+// failsInHeadline reports whether both places of a subject in a block are given up, and none of its
+// trials is accepted.
+func (r *Runner) failsInHeadline(subject string) bool {
+	givenUp := 0
+	for i := range r.results.Trials {
+		t := &r.results.Trials[i]
+		if t.Subject != subject || !t.OfHeadline() {
+			continue
+		}
+		if t.Accepted {
+			return false
+		}
+		if isFinal(t) {
+			givenUp++
+		}
+	}
+	return givenUp >= 2
 }
 
 // placesAfterHeadline returns the number of trials for which a block of the headline must leave

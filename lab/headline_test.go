@@ -252,3 +252,50 @@ func TestResumedRunDoesNotRepeatBlocksThatTheTestHasSeen(t *testing.T) {
 		t.Errorf("no trial: got block %d to start with, want 0", got)
 	}
 }
+
+func TestAHeadlineIsGivenUpIfASubjectHasNoAcceptedTrial(t *testing.T) {
+	trial := func(subject string, block, attempt int, what string) result.Trial {
+		x := result.Trial{Subject: subject, Block: result.FirstHeadlineBlock + block, Attempt: attempt, Accepted: what == "accepted"}
+		if what == "failed" {
+			x.FailedBecause = []string{"wrong byte"}
+		}
+		return x
+	}
+	const last = maxHeadlineAttempts
+	for _, c := range []struct {
+		name   string
+		trials []result.Trial
+		want   bool
+	}{
+		{"no trial", nil, false},
+		{"accepted", []result.Trial{trial("a", 0, 1, "accepted"), trial("b", 0, 1, "accepted")}, false},
+		{"rejected at first", []result.Trial{trial("a", 0, 1, "rejected"), trial("a", 0, 2, "rejected"), trial("a", 0, last, "rejected")}, false},
+		{"rejected in all attempts", []result.Trial{trial("b", 0, 1, "accepted"), trial("a", 0, last, "rejected"), trial("a", 0, last, "rejected")}, true},
+		{"the second fails", []result.Trial{trial("a", 0, 1, "accepted"), trial("b", 0, 1, "failed"), trial("b", 0, 1, "failed")}, true},
+		{"accepted once", []result.Trial{trial("b", 0, 1, "accepted"), trial("b", 0, 1, "failed"), trial("b", 1, 1, "failed"), trial("b", 1, 1, "failed")}, false},
+		{"only the control", []result.Trial{trial("a+twin", 0, last, "rejected"), trial("a+twin", 0, last, "rejected")}, false},
+		{"shared blocks", []result.Trial{{Subject: "a", Attempt: last}, {Subject: "a", Attempt: last}}, false},
+	} {
+		r := &Runner{results: &result.Results{Headline: &result.Headline{A: "a", B: "b"}, Trials: c.trials}}
+		if got := r.headlineIsHopeless(); got != c.want {
+			t.Errorf("%s: got given up: %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
+// TestASubjectThatAlwaysFailsLeavesTheTimeToTheOthers has a headline with one.
+func TestASubjectThatAlwaysFailsLeavesTheTimeToTheOthers(t *testing.T) {
+	b := faulty(t, "corrupts echoes")
+	b.experiment.Blocks, b.experiment.Duration, b.experiment.TimeLimit = 1, workload.Duration(shortestWindow), workload.Duration(time.Minute)
+	found, err := b.run(t.Context(), nil)
+	must(t, err)
+	failed := 0
+	for _, trial := range found.Trials {
+		if trial.OfHeadline() && trial.Subject == "faulty" {
+			failed++
+		}
+	}
+	if h := found.Headline; h == nil || h.PlannedBlocks < 3 || h.Verdict != result.Undecided || h.Blocks != 0 || failed > 2*maxHeadlineAttempts {
+		t.Errorf("got %d trials of the server that fails and the headline %+v, want those of one block, and the rest of the time for others", failed, h)
+	}
+}

@@ -49,10 +49,31 @@ func (d *Digest) headlineLooks(h *result.Headline) string {
 	switch {
 	case h.PlannedBlocks == 0:
 		return fmt.Sprintf("%s, once, in %s", where, format.Plural(h.Blocks, "block", "blocks"))
+	case h.Verdict == result.Undecided && d.lacksHeadlineTrials() != "":
+		return where + ": undecided " + blocks + "; no trial of " + d.lacksHeadlineTrials() + " in them was accepted"
 	case h.Verdict == result.Undecided:
 		return where + ": undecided " + blocks + "; a longer --time allows more"
 	}
 	return where + ": decided " + blocks
+}
+
+// lacksHeadlineTrials returns a subject of which no trial in the headline's own blocks was accepted;
+// empty if there is none, or no such trial.
+func (d *Digest) lacksHeadlineTrials() string {
+	for _, name := range []string{d.Headline.A, d.Headline.B} {
+		trials, accepted := 0, 0
+		for i := range d.Trials {
+			if t := &d.Trials[i]; t.Subject == name && t.OfHeadline() {
+				if trials++; t.Accepted {
+					accepted++
+				}
+			}
+		}
+		if trials > 0 && accepted == 0 {
+			return name
+		}
+	}
+	return ""
 }
 
 // headlineCaveats are the conditions that weaken the headline.

@@ -49,6 +49,16 @@ func TestHeadlineIsSaidInPlainWords(t *testing.T) {
 	}
 }
 
+// TestHeadlineWithoutAcceptedTrialsSaysWhose: more time does not help then.
+func TestHeadlineWithoutAcceptedTrialsSaysWhose(t *testing.T) {
+	r := reporttest.TwoSubjects(result.Different)
+	r.Headline = &result.Headline{A: "a", B: "b", Metric: result.MetricCPU, Load: "messages", Connections: 64, Pattern: "staggered", PlannedBlocks: 6, Verdict: result.Undecided}
+	r.Trials = append(r.Trials, result.Trial{Subject: "a", Block: result.FirstHeadlineBlock, Accepted: true}, result.Trial{Subject: "b", Block: result.FirstHeadlineBlock, FailedBecause: []string{"wrong byte"}})
+	if got, want := strings.Join(digestOf(r).headlineSentences(), " "), "undecided after 0 of 6 planned blocks; no trial of b in them was accepted."; !strings.HasSuffix(got, want) {
+		t.Errorf("got %q, want it to end with %q", got, want)
+	}
+}
+
 // TestHeadlineStandsBeforeTheOtherVerdicts in every format.
 func TestHeadlineStandsBeforeTheOtherVerdicts(t *testing.T) {
 	r := reporttest.Quick()
