@@ -117,9 +117,22 @@ func loadError(why string) error {
 	case strings.HasPrefix(why, load.ServerFailed):
 		return failure(strings.TrimPrefix(why, load.ServerFailed))
 	case strings.HasPrefix(why, load.CannotConnect):
-		return errors.New("lab: " + strings.TrimPrefix(why, "load: "))
+		return generatorError("lab: " + strings.TrimPrefix(why, "load: "))
 	}
-	return fmt.Errorf("lab: the load generator failed: %s", why)
+	return generatorError("lab: the load generator failed: " + why)
+}
+
+// generatorError is an error of a load generator, which does not know the name of the subject.
+type generatorError string
+
+func (e generatorError) Error() string { return string(e) }
+
+// withSubject adds the subject of a trial to an error that does not name it.
+func withSubject(err error, subject string) error {
+	if unnamed, ok := errors.AsType[generatorError](err); ok {
+		return fmt.Errorf("%w (the subject is %s)", unnamed, subject)
+	}
+	return err
 }
 
 // send implements source. It writes a command to the generator's standard input.

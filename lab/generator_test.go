@@ -14,6 +14,7 @@ import (
 
 	"weir/internal/tail"
 	"weir/lab/agent"
+	"weir/lab/load"
 	"weir/lab/sample"
 )
 
@@ -68,4 +69,24 @@ func TestAFailureInTheWarmUpHasTheGeneratorsErrors(t *testing.T) {
 		t.Error("got another error for one that is no failure of the subject, want it as it is")
 	}
 	must(t, g.close())
+}
+
+// TestAnErrorOfTheGeneratorNamesTheSubject: it has only the address of the server.
+func TestAnErrorOfTheGeneratorNamesTheSubject(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{loadError("load: the first response of http://127.0.0.1:1/ is invalid"), "lab: the load generator failed: load: the first response of http://127.0.0.1:1/ is invalid (the subject is mine)"},
+		{loadError(load.CannotConnect + "127.0.0.1:1: refused"), "lab: can't connect to 127.0.0.1:1: refused (the subject is mine)"},
+		{loadError(load.ServerFailed + "it left"), "it left"},
+		{context.Canceled, "context canceled"},
+	} {
+		if got := withSubject(c.err, "mine"); got.Error() != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	if err := withSubject(nil, "mine"); err != nil {
+		t.Errorf("without an error: got %v, want none", err)
+	}
 }

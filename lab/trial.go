@@ -62,7 +62,7 @@ func (r *Runner) trial(ctx context.Context, p Place, l workload.Load, during obs
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
 	g.onTick = r.progressTicker(p, s)
-	return t, record(&t, attributeError(ctx, s, &t, r.drive(ctx, g, s, l, &t, during)))
+	return t, record(&t, withSubject(attributeError(ctx, s, &t, r.drive(ctx, g, s, l, &t, during)), p.baseSubject()))
 }
 
 // record records an error that is no error of the run: a failure of the subject, or a disturbance
