@@ -113,8 +113,8 @@ func (g *run) trials(ctx context.Context, runner *lab.Runner, left time.Duration
 	return g.conclude(results)
 }
 
-// failureIn returns the end of an error: the first failure of a version in the trials; empty if none
-// failed. A version that answers wrongly may take all the time.
+// failureIn returns the end of an error: the first failure of a version in the trials; empty if
+// none failed. A version that answers wrongly may take all the time.
 func failureIn(r *result.Results) string {
 	if r == nil {
 		return ""

@@ -57,8 +57,8 @@ func (d *Digest) headlineLooks(h *result.Headline) string {
 	return where + ": decided " + blocks
 }
 
-// lacksHeadlineTrials returns a subject of which no trial in the headline's own blocks was accepted;
-// empty if there is none, or no such trial.
+// lacksHeadlineTrials returns a subject of which no trial in the headline's own blocks was
+// accepted; empty if there is none, or no such trial.
 func (d *Digest) lacksHeadlineTrials() string {
 	for _, name := range []string{d.Headline.A, d.Headline.B} {
 		trials, accepted := 0, 0
