@@ -153,8 +153,10 @@ func (c *gateCmd) config() (gate.Config, error) {
 			return g, err
 		}
 	}
-	g.Load, err = c.load()
-	return g, errors.Join(err, g.Validate())
+	if g.Load, err = c.load(); err != nil {
+		return g, err
+	}
+	return g, g.Validate()
 }
 
 // load reads the load and applies the flags to it.

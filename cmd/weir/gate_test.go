@@ -196,3 +196,12 @@ func TestAGateRefusesValuesOutOfRange(t *testing.T) {
 		t.Error("got a build, want the errors before it")
 	}
 }
+
+func TestAGateWithoutALoadIsOneError(t *testing.T) {
+	r := newGateRepository(t)
+	cmd := exec.Command(binary(t), "lab", "gate", "HEAD", "HEAD", "--subject", "none/subject.toml")
+	cmd.Dir = r.dir
+	if out, err := cmd.CombinedOutput(); err == nil || string(out) != "weir: gate: name the load: --load echo, for example\n" {
+		t.Errorf("got %q (%v), want one error that asks for the load", out, err)
+	}
+}
