@@ -167,8 +167,8 @@ func TestAGateWhoseTerminalIsClosedLeavesNothing(t *testing.T) {
 	r.wantInterrupted(cmd)
 }
 
-// TestAGateWhoseOutputNobodyReadsGoesOn: the reader may be head(1).
-func TestAGateWhoseOutputNobodyReadsGoesOn(t *testing.T) {
+// TestAGateWhoseOutputIsNotReadGoesOn: the reader may be head(1).
+func TestAGateWhoseOutputIsNotReadGoesOn(t *testing.T) {
 	r := newGateRepository(t)
 	reader, writer, err := os.Pipe()
 	if err != nil {

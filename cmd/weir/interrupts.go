@@ -71,7 +71,7 @@ func (i *interrupts) wait(cancel func()) {
 			case first == nil:
 				first, at = sig, time.Now()
 				cancel()
-			case sig == syscall.SIGHUP: // the kernel and the shell both send it, and nobody waits
+			case sig == syscall.SIGHUP: // the kernel and the shell both send it
 			case sig != first || time.Since(at) > doubled:
 				i.end(sig.(syscall.Signal))
 				return
@@ -83,7 +83,7 @@ func (i *interrupts) wait(cancel func()) {
 }
 
 // surviveTerminal has the command stop as after Ctrl-C when its terminal is closed, and go on when
-// nobody reads its output. Otherwise the process would end at once, and leave processes and files.
+// its output is not read. Otherwise the process would end at once, and leave processes and files.
 // Under nohup it goes on in both cases.
 func surviveTerminal(ctx context.Context) {
 	if i, ok := ctx.Value(interruptsKey{}).(*interrupts); ok && !signal.Ignored(syscall.SIGHUP) {

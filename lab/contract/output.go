@@ -19,8 +19,8 @@ const PollInterval = 5 * time.Millisecond
 const OutputGrace = 2 * time.Second
 
 const (
-	// maxOutput limits the standard output of a server, which is kept in a file, in bytes. The checks
-	// have it print a tenth of that at most.
+	// maxOutput limits the standard output of a server, which is kept in a file, in bytes. The
+	// checks have it print a tenth of that at most.
 	maxOutput = 512 << 20
 	// outputPoll is the interval at which its size is read.
 	outputPoll = 50 * time.Millisecond

@@ -99,8 +99,8 @@ func TestCloseRemovesTheCgroup(t *testing.T) {
 	})
 }
 
-// TestCloseKillsADaemonAfterItsCommandHasEnded: nothing but its descent from this process identifies
-// the daemon then.
+// TestCloseKillsADaemonAfterItsCommandHasEnded: nothing but its descent from this process
+// identifies the daemon then.
 func TestCloseKillsADaemonAfterItsCommandHasEnded(t *testing.T) {
 	eachMethod(t, func(t *testing.T, g *Group) {
 		if !methodOf(t).countsExited {

@@ -102,9 +102,9 @@ func (v *conn) read(method string) response {
 	return response{r, body}
 }
 
-// readBody reads a body, or a byte more than maxBody of it. It may be called from any goroutine. Only
-// one body at a time is read beyond smallBody, so that all connections together hold little more
-// than one large body.
+// readBody reads a body, or a byte more than maxBody of it. It may be called from any goroutine.
+// Only one body at a time is read beyond smallBody, so that all connections together hold little
+// more than one large body.
 func (b *bench) readBody(from io.Reader) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(from, smallBody))
 	if err != nil || len(body) < smallBody {

@@ -130,8 +130,8 @@ func (v *visitor) ask(k int) {
 // maxShown is how many bytes of an answer an error shows.
 const maxShown = 40
 
-// receive receives a message, and returns at most the first bytes of it. A server may send a message
-// without end.
+// receive receives a message, and returns at most the first bytes of it. A server may send a
+// message without end.
 func (v *visitor) receive(ctx context.Context, most int) (kind websocket.MessageType, content []byte, err error) {
 	kind, message, err := v.Reader(ctx)
 	if err != nil {

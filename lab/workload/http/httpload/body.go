@@ -39,8 +39,8 @@ func (b *body) reset() {
 	}
 }
 
-// maxEncodedBody returns how many bytes of an encoded body are kept. A useful encoding is not longer
-// than the body. A server that sends more must not use up the memory by many connections.
+// maxEncodedBody returns how many bytes of an encoded body are kept. A useful encoding is not
+// longer than the body. A server that sends more must not use up the memory by many connections.
 func (s *bodies) maxEncodedBody() int64 {
 	return min(maxEncoded, 2*int64(len(s.want))+encodedExtra)
 }
