@@ -120,7 +120,18 @@ func (k *knees) searchCell(ctx context.Context, c workload.Cell) error {
 		defer s.stop()
 		active = append(active, s)
 	}
-	all := slices.Clone(active)
+	err := k.takeTurns(ctx, slices.Clone(active))
+	for _, s := range active {
+		s.stop() // after an error, with what it has found so far
+		if s.probed > 0 || err == nil {
+			k.results.Knees = append(k.results.Knees, s.found())
+		}
+	}
+	return err
+}
+
+// takeTurns gives each search one probe in every round, until all are over.
+func (k *knees) takeTurns(ctx context.Context, active []*kneeSearch) error {
 	for round := uint64(0); len(active) > 0; round++ {
 		random := k.plan.randomStream(kneeStreams + round)
 		random.Shuffle(len(active), func(i, j int) { active[i], active[j] = active[j], active[i] })
@@ -133,9 +144,6 @@ func (k *knees) searchCell(ctx context.Context, c workload.Cell) error {
 				active = slices.DeleteFunc(active, func(other *kneeSearch) bool { return other == s })
 			}
 		}
-	}
-	for _, s := range all {
-		k.results.Knees = append(k.results.Knees, s.found())
 	}
 	return nil
 }

@@ -72,6 +72,9 @@ func TestKneesAreSearchedInTurnsAndSurviveAnInterruption(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || len(cut.KneeProbes) != 3 || cut.KneeProbes[0].Subject == cut.KneeProbes[1].Subject {
 		t.Fatalf("got probes %+v and error %v, want three in turns and context.Canceled", cut.KneeProbes, err)
 	}
+	if len(cut.Knees) != 2 {
+		t.Errorf("got the knees %+v of the interrupted run, want what was found so far of both", cut.Knees)
+	}
 	r, err := Resume(t.Context(), b.options.Out, b.options.Generator, nil)
 	must(t, err)
 	found, err := b.finish(t.Context(), r)

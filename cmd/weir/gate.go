@@ -173,9 +173,11 @@ func (c *gateCmd) load() (*lab.Experiment, error) {
 		return nil, err
 	}
 	if c.Connections != 0 {
-		e.Connections = []int{c.Connections}
+		e.Connections, e.Loads[0].Shared().Connections = []int{c.Connections}, nil
 	}
-	replace(&e.Duration, workload.Duration(c.Duration))
+	if c.Duration != 0 {
+		e.Duration, e.Loads[0].Shared().Duration = workload.Duration(c.Duration), 0
+	}
 	return e, setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0},
 		loadFlag{"no_keep_alive", c.NoKeepAlive, c.NoKeepAlive})
 }

@@ -83,8 +83,8 @@ func (i *interrupts) wait(cancel func()) {
 }
 
 // surviveTerminal has the command stop as after Ctrl-C when its terminal is closed, and go on when
-// the reader of its output has ended. Otherwise the process would end at once, and leave processes
-// and files. Under nohup it goes on in both cases.
+// its output is not read. Otherwise the process would end at once, and leave processes and files.
+// Under nohup it goes on in both cases.
 func surviveTerminal(ctx context.Context) {
 	if i, ok := ctx.Value(interruptsKey{}).(*interrupts); ok && !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(i.signals, syscall.SIGHUP)

@@ -33,8 +33,8 @@ type (
 )
 
 // JUnit returns the outcome as a JUnit report: a test for each metric. A metric that is worse is a
-// failure, one that is undecided an error, and one that is not judged is skipped. If the A/A control
-// differs, each judged metric is undecided.
+// failure, one that is undecided an error, and one that is not judged is skipped. If the A/A
+// control differs, each judged metric is undecided.
 func (o *Outcome) JUnit() ([]byte, error) {
 	s := testSuite{Name: "weir lab gate", Tests: len(o.Metrics), Time: fmt.Sprintf("%.3f", o.TookS)}
 	for _, j := range o.Metrics {

@@ -182,7 +182,7 @@ const gitGrace = 2 * time.Second
 const maxGitOutput = 16 << 10
 
 // git runs a git command in a folder, and returns its trimmed output. The error holds its reason.
-// Hooks of the repository do not run: they may change it. Git does not ask for passwords. The
+// Hooks of the repository do not run: they may change it. Git does not ask for a password. The
 // command has a process group of its own, so that Ctrl-C does not reach it, and the end of ctx ends
 // its filters too.
 func git(ctx context.Context, dir string, args ...string) (string, error) {

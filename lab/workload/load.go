@@ -48,9 +48,9 @@ func (c *Common) LoopPattern(pattern string) string {
 	return cmp.Or(pattern, load.Staggered)
 }
 
-// CheckLoop returns what is wrong with the load's connections, its rate or the arrival pattern of its
-// messages, of which unit is the plural; empty if they are valid. connections are all that the load
-// is offered on, and maxRate limits the rate over them.
+// CheckLoop returns what is wrong with the load's connections, its rate or the arrival pattern of
+// its messages, of which unit is the plural; empty if they are valid. connections are all that the
+// load is offered on, and maxRate limits the rate over them.
 func (c *Common) CheckLoop(unit, arrivals string, connections []int, maxRate float64) string {
 	most := float64(slices.Max(connections))
 	switch {
