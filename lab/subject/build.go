@@ -28,7 +28,7 @@ func (s *Subject) Build(ctx context.Context, log io.Writer) error {
 	if len(s.BuildCmd) == 0 {
 		return nil
 	}
-	unlock, err := s.lock(syscall.LOCK_EX)
+	unlock, err := s.lock(ctx, syscall.LOCK_EX)
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,9 @@ func (s *Subject) tool(ctx context.Context, words []string) *exec.Cmd {
 }
 
 // lock separates builds and starts of one subject, across processes. A build holds it exclusively
-// and a start shares it, so that an incomplete program is never started.
-func (s *Subject) lock(how int) (unlock func(), err error) {
+// and a start shares it, so that an incomplete program is never started. The end of ctx ends the
+// wait for it.
+func (s *Subject) lock(ctx context.Context, how int) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("%s: cannot create the folder of its build: %w", s.Name, err)
 	}
@@ -83,15 +84,27 @@ func (s *Subject) lock(how int) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot lock its build: %w", s.Name, err)
 	}
-	for {
-		err = syscall.Flock(int(f.Fd()), how)
-		if err != syscall.EINTR {
-			break
-		}
-	}
-	if err != nil {
+	if err := flock(ctx, f, how); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: cannot lock its build in %s: %w", s.Name, s.Out, err)
 	}
 	return func() { f.Close() }, nil
+}
+
+// lockPoll is how often a lock is tried that another process holds.
+const lockPoll = 20 * time.Millisecond
+
+// flock locks f, for which it waits until ctx ends.
+func flock(ctx context.Context, f *os.File, how int) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
+			return err
+		}
+		select {
+		case <-time.After(lockPoll):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

@@ -48,7 +48,7 @@ func (s *Subject) Start(ctx context.Context, g *sample.Group, p Params, pl Place
 	if err := s.checkStart(p, pl); err != nil {
 		return nil, err
 	}
-	process, err := s.launch(g, p, pl)
+	process, err := s.launch(ctx, g, p, pl)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,9 @@ func (s *Subject) checkStart(p Params, pl Place) error {
 	return nil
 }
 
-// launch starts the run command with its pipes and goroutines.
-func (s *Subject) launch(g *sample.Group, p Params, pl Place) (*Process, error) {
+// launch starts the run command with its pipes and goroutines. The end of ctx ends the wait for a
+// build.
+func (s *Subject) launch(ctx context.Context, g *sample.Group, p Params, pl Place) (*Process, error) {
 	words := s.Command(p)
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = s.Dir
@@ -94,7 +95,7 @@ func (s *Subject) launch(g *sample.Group, p Params, pl Place) (*Process, error) 
 	process := &Process{subject: s, group: g, cmd: cmd, addr: net.JoinHostPort(p.Host, strconv.Itoa(p.Port)),
 		stderr: tail.New(stderrKept), done: make(chan struct{})}
 	process.stop = sync.OnceValue(process.stopOnce)
-	return process, process.begin(pl)
+	return process, process.begin(ctx, pl)
 }
 
 // overlay adds settings to an environment; the last setting of a name is used. The settings within
@@ -115,10 +116,10 @@ func overlay(env, over []string) []string {
 
 // begin creates the pipes and starts the command and the goroutines. A failure leaves nothing
 // behind.
-func (p *Process) begin(pl Place) error {
+func (p *Process) begin(ctx context.Context, pl Place) error {
 	theirs, sinks, err := p.connect(pl)
 	if err == nil {
-		err = p.spawn(pl.Sample)
+		err = p.spawn(ctx, pl.Sample)
 	}
 	for _, f := range theirs {
 		// only the subject's processes keep the write ends, so the pipe ends with their last exit
@@ -166,9 +167,9 @@ func (p *Process) connect(pl Place) (theirs []*os.File, sinks []io.Writer, err e
 }
 
 // spawn starts the command, while no build changes its files.
-func (p *Process) spawn(pl sample.Placement) error {
+func (p *Process) spawn(ctx context.Context, pl sample.Placement) error {
 	if len(p.subject.BuildCmd) > 0 {
-		unlock, err := p.subject.lock(syscall.LOCK_SH)
+		unlock, err := p.subject.lock(ctx, syscall.LOCK_SH)
 		if err != nil {
 			return err
 		}
