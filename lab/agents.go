@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"path/filepath"
 	"slices"
@@ -297,6 +298,9 @@ func (a *agentLoad) fill(t *result.Trial, s *workload.Running, seen *observation
 		if err := json.Unmarshal(part.Report, &r); err != nil {
 			return fmt.Errorf("lab: the report of agent %s: %w", part.Agent.Name, err)
 		}
+		if why := notOfShare(a.shares[i], &r); why != "" {
+			return &agent.Disturbance{Kind: agent.WrongReport, Agent: part.Agent.Name, Reason: why}
+		}
 		share := result.AgentShare{Agent: part.Agent.Name, Connections: a.shares[i].Cell.Connections, OfferedRate: r.OfferedRate, Messages: r.Messages, WarmMessages: r.WarmMessages, LatenessUS: r.LatenessUS,
 			ClockOffsetUS: us(part.Before.Offset), ClockBoundUS: us(part.Before.Bound), StartedLateUS: us(part.StartedLate)}
 		if r.WindowNS > 0 {
@@ -310,6 +314,22 @@ func (a *agentLoad) fill(t *result.Trial, s *workload.Running, seen *observation
 		return seen.addUsage(used)
 	}
 	return nil
+}
+
+// notOfShare says why a report is not that of a share with a rate; empty if it may be. The limits
+// are ten standard deviations of arrivals at random, and a tenth of what was due. Less may be due
+// to a generator whose connections are lost, and more may be done than was due, after a stall.
+func notOfShare(s workload.Share, r *load.Report) string {
+	due := s.Load.Shared().Rate * float64(s.Cell.Connections) * float64(r.WindowNS) / 1e9
+	if due == 0 {
+		return ""
+	}
+	slack := due/10 + 10*math.Sqrt(due) + float64(s.Cell.Connections)
+	offered, done := float64(r.Offered), float64(r.Messages)
+	if offered > due+slack || offered < due-slack && len(r.Errors) == 0 || done > 2*due+slack {
+		return fmt.Sprintf("says that %d messages were due and %d done, and its share were %.0f", r.Offered, r.Messages, due)
+	}
+	return ""
 }
 
 // addUsage adds what a server used on another machine.
