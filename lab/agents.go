@@ -266,6 +266,11 @@ func (a *agentLoad) ended() error {
 	return a.explain(cmp.Or(a.session.Err(), errors.New("lab: the agents ended the load early")))
 }
 
+// silent implements source. The trial can be repeated: the agent may be on a busy machine.
+func (a *agentLoad) silent(limit time.Duration) error {
+	return &agent.Disturbance{Kind: agent.LateAgent, Agent: a.session.Last(), Reason: fmt.Sprintf("sent no event for %v that the others had sent", limit)}
+}
+
 func (a *agentLoad) close() error { return a.session.Close() }
 
 // explain returns the error of a load as that of a generator on this machine.

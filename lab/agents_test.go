@@ -106,6 +106,16 @@ func TestAReportOfAnotherLoadThanTheShareIsRefused(t *testing.T) {
 	}
 }
 
+// TestASilentAgentRejectsTheTrial: its generator does not go on, and the agent itself answers.
+func TestASilentAgentRejectsTheTrial(t *testing.T) {
+	g := &generator{source: &agentLoad{session: &agent.Session{}}, events: make(chan agent.Event), onTick: func() {}}
+	_, err := g.awaitEvent(t.Context(), "connected", time.Millisecond)
+	var x result.Trial
+	if err := record(&x, err); err != nil || len(x.RejectedBecause) != 1 || !strings.Contains(x.RejectedBecause[0], "sent no event for 1ms") {
+		t.Errorf("got error %v, %+v; want a rejection", err, x)
+	}
+}
+
 // TestASlowAgentRejectsTheTrial: its messages were late, though most of all were not.
 func TestASlowAgentRejectsTheTrial(t *testing.T) {
 	x, ev := goodTrial()

@@ -19,10 +19,11 @@ type impostor struct {
 	conn   *nats.Conn
 	name   string
 	starts chan request  // requests to start a load
+	ending string        // the answer to the request to end a load; empty: done
 	ended  time.Duration // from the start of a window to the end that play says
 }
 
-func newImpostor(t *testing.T, c *Coordinator, name string) *impostor {
+func newImpostor(t *testing.T, c *Coordinator, name string, ending ...string) *impostor {
 	t.Helper()
 	closed := make(chan struct{})
 	conn, err := connect(t.Context(), &ServeConfig{URL: c.URL(), Fingerprint: c.Fingerprint(), Token: c.Token(), Name: name, connection: name + " impostor"}, func() { close(closed) })
@@ -30,13 +31,17 @@ func newImpostor(t *testing.T, c *Coordinator, name string) *impostor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close(); <-closed })
-	i := &impostor{t: t, conn: conn, name: name, starts: make(chan request, 1)}
+	i := &impostor{t: t, conn: conn, name: name, ending: strings.Join(ending, ""), starts: make(chan request, 1)}
 	i.subscribe(clockSubject(name), func(m *nats.Msg) { m.Respond(encode(clockReply{ReceivedNS: now(), SentNS: now()})) })
 	i.subscribe(requestSubject(name), func(m *nats.Msg) {
 		if r, err := parse[request](m.Data); err == nil && r.Do == doStart {
 			i.starts <- r
 		}
-		m.Respond(encode(reply{}))
+		answer := reply{}
+		if strings.Contains(string(m.Data), `"do":"end"`) {
+			answer.Error = i.ending
+		}
+		m.Respond(encode(answer))
 	})
 	return i
 }
@@ -255,6 +260,22 @@ func TestAWindowOfAnotherLengthIsADisturbance(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("closing: got error %v, want none", err)
 		}
+	}
+}
+
+// TestAnAgentThatCannotEndItsLoadFallsOut: the load would disturb the next trial. The run goes on.
+func TestAnAgentThatCannotEndItsLoadFallsOut(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	i := newImpostor(t, c, "evil", "it does not end")
+	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
+		t.Fatal(why)
+	}
+	s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
+	if err := s.Close(); err != nil {
+		t.Errorf("closing: got error %v, want none", err)
+	}
+	if state := c.State(); len(state.Agents) != 0 {
+		t.Errorf("got the agents %v, want none", state.Agents)
 	}
 }
 
