@@ -82,10 +82,13 @@ func failedEchoes(t *result.Trial) bool {
 	return len(withPrefix(result.LoadError, t.RejectedBecause))+len(withPrefix(result.LoadError, t.FailedBecause)) > 0
 }
 
+// agentDisturbed starts the text of each kind of agent.Disturbance.
+const agentDisturbed = "agent"
+
 // externalReasons returns the reasons for rejecting a trial that neither the generator nor the
 // subject caused.
 func externalReasons(reasons []string) []string {
-	return slices.Concat(withPrefix(result.HypervisorTook, reasons), withPrefix(result.NeighbourTook, reasons), withPrefix(result.LabTook, reasons))
+	return slices.Concat(withPrefix(result.HypervisorTook, reasons), withPrefix(result.NeighbourTook, reasons), withPrefix(result.LabTook, reasons), withPrefix(agentDisturbed, reasons))
 }
 
 // withPrefix returns the reasons that start with prefix. The constants of result that start a
@@ -98,8 +101,8 @@ func withPrefix(words string, reasons []string) []string {
 // not keep up there is a finding, not a reason. A load that was late or short through the generator
 // is a reason, since it distorts the tail of the latency.
 func shareRejections(t *result.Trial) []string {
-	if t.Messages == 0 {
-		return t.FailedBecause // the subject failed, and there are no figures
+	if t.Messages == 0 { // there are no figures
+		return slices.Concat(t.FailedBecause, externalReasons(t.RejectedBecause))
 	}
 	return slices.Concat(externalReasons(t.RejectedBecause), withPrefix(result.LoadShort, t.RejectedBecause), withPrefix(result.GeneratorLate+": 99th", t.RejectedBecause))
 }

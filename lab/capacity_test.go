@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"weir/lab/agent"
 	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/workload"
@@ -150,6 +151,20 @@ func TestExternalReasonsAreRecognised(t *testing.T) {
 	got := externalReasons(all.RejectedBecause)
 	if len(own.RejectedBecause) == 0 || len(got) != 3 || len(all.RejectedBecause) != len(own.RejectedBecause)+3 {
 		t.Errorf("got external reasons %q of %q, want 3 in addition to the load's own %q", got, all.RejectedBecause, own.RejectedBecause)
+	}
+}
+
+// TestALoadThatAnAgentSpoiledProvesNothing: the subject did not fall behind, the agent was lost.
+func TestALoadThatAnAgentSpoiledProvesNothing(t *testing.T) {
+	for _, kind := range []string{agent.LostAgent, agent.LateAgent, agent.WrongClock, agent.LostMessage, agent.WrongReport, agent.MissingAgents, agent.KilledLoad} {
+		spoiled := result.Trial{Pattern: load.Poisson, Connections: 64}
+		must(t, record(&spoiled, &agent.Disturbance{Kind: kind, Agent: "b", Reason: "does not answer"}))
+		if p := judgeProbe(&spoiled, result.Load{Rate: 150}, 1); p.KeptUp || len(p.DisturbedBy) != 1 {
+			t.Errorf("a probe with %s: got %+v, want it disturbed", kind, p)
+		}
+		if got := shareRejections(&spoiled); len(got) != 1 {
+			t.Errorf("a share of capacity with %s: got reasons for rejection %q, want one", kind, got)
+		}
 	}
 }
 

@@ -324,13 +324,14 @@ func (e *Experiment) kind() kind {
 	return k
 }
 
-// unit returns the word for a message in progress.
-func (e *Experiment) unit() string {
+// Unit returns the workload's word for a message: "request", for example. The experiment must be
+// valid.
+func (e *Experiment) Unit() string {
 	one, _ := e.kind().Report().Units()
 	return one
 }
 
-// units returns the plural of unit.
+// units returns the plural of Unit.
 func (e *Experiment) units() string {
 	_, many := e.kind().Report().Units()
 	return many

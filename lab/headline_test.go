@@ -190,12 +190,13 @@ func TestOnlyRunsWithATimeLimitHaveBlocksForTheHeadline(t *testing.T) {
 	}
 }
 
-// timedBench is a bench of two equal servers with time for three blocks of the headline.
+// timedBench is a bench of two equal servers with time for three blocks of the headline. A trial
+// has one attempt, so that rejections do not use up the time.
 func timedBench(t *testing.T) *bench {
 	b := newBench(t, 0, 0)
 	no := false
 	b.experiment.AAControl, b.experiment.Blocks, b.experiment.Duration = &no, 1, workload.Duration(shortestWindow)
-	b.experiment.TimeLimit = workload.Duration(16 * time.Second)
+	b.experiment.TimeLimit, b.options.Attempts = workload.Duration(16*time.Second), 1
 	return b
 }
 

@@ -225,7 +225,7 @@ func reportOf(p result.KneeProbe) load.Report {
 
 // progressAt returns the state of the run. The length of a search is estimated.
 func (k *knees) progressAt(p Place) Progress {
-	at := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Step: "searching its knee", Rate: k.rate, CPU: noCPU, Done: len(k.results.KneeProbes), Unit: k.experiment.unit()}
+	at := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Step: "searching its knee", Rate: k.rate, CPU: noCPU, Done: len(k.results.KneeProbes), Unit: k.experiment.Unit()}
 	for _, cell := range k.plan.Cells {
 		at.Total += typicalKneeProbes * len(k.plan.subjectsFor(cell))
 	}

@@ -38,7 +38,12 @@ type Plan struct {
 	// by load name: the Subjects that meet the load; a load that is not listed meets all
 	LoadSubjects map[string][]string
 	LoadBlocks   map[string]int // by load name: the limit on the blocks in each of its cells
+
+	order Order // of the subjects in a block's first half; nil: every order is equally likely
 }
+
+// An Order orders the subjects of a block, in place and at random. It depends on nothing else.
+type Order func(r *rand.Rand, subjects []string)
 
 // NewPlan computes an experiment's cells and headline for the given subjects. If an A/A control is
 // wanted, the seed selects it among the subjects of the headline. Their CPU is measured; without a
@@ -144,7 +149,7 @@ func (p Plan) All() iter.Seq[[]Place] {
 }
 
 func (p Plan) block(r *rand.Rand, c workload.Cell, number int) []Place {
-	return palindrome(r, c, number, p.participants(c))
+	return p.palindrome(r, c, number, p.participants(c))
 }
 
 // headlineBlock returns a block of the headline's two subjects, and of the A/A control if it is one
@@ -157,12 +162,15 @@ func (p Plan) headlineBlock(number int) []Place {
 	}
 	c := workload.Cell{Load: h.Load, Connections: h.Connections, Pattern: h.Pattern}
 	number += result.FirstHeadlineBlock
-	return palindrome(p.randomStream(uint64(number)+1), c, number, order)
+	return p.palindrome(p.randomStream(uint64(number)+1), c, number, order)
 }
 
-// palindrome returns a block of subjects in random order, then in the mirrored one.
-func palindrome(r *rand.Rand, c workload.Cell, number int, order []string) []Place {
+// palindrome returns a block of subjects in the plan's order, then in the mirrored one.
+func (p Plan) palindrome(r *rand.Rand, c workload.Cell, number int, order []string) []Place {
 	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	if p.order != nil {
+		p.order(r, order)
+	}
 	places := make([]Place, 0, 2*len(order))
 	for _, s := range order {
 		places = append(places, Place{Cell: c, Block: number, Position: len(places), Subject: s})

@@ -45,6 +45,7 @@ func TestInvalidLoadOfRequestsIsRejectedWithARemedy(t *testing.T) {
 		{"a rate below the minimum", smallWeb + "rate = 1e-9\n", "a rate of 1e-09 requests a second a connection is out of range"},
 		{"a rate that is not a number", smallWeb + "rate = nan\n", "a rate of NaN requests a second"},
 		{"a rate too high over all connections", smallWeb + "rate = 1e6\n", "give 0.001 to 125000 for 8 connections"},
+		{"more streams than the generator has", strings.Replace(smallWeb, "files", "requests", 1) + "connections = [101]\nhttp2 = true\nstreams = 1000\n", "1000 streams on each of 101 connections are too many"},
 		{"a number of requests in an open loop", smallWeb + "rate = 1\nrequests = 10\n", "are for a closed loop"},
 		{"an unknown arrival pattern", smallWeb + "rate = 1\npattern = \"even\"\n", `the pattern "even" is unknown: give staggered, together or poisson`},
 		{"an arrival pattern of a closed loop", smallWeb + "pattern = \"poisson\"\n", "a closed loop has no arrival pattern: give a rate with it"},

@@ -50,7 +50,7 @@ func TestInvalidLoadOfMembersIsRejectedWithARemedy(t *testing.T) {
 		{"streams' keys", smallChat + "bits = 1e6\n", `no setting "load.bits"`},
 		{"members' keys with messages", strings.Replace(smallChat, "chat\"", "sink\"", 1) + "rate = 1\nsize = 10\nreplay = 5\n", `no setting "load.replay"`},
 		{"members' keys with requests", strings.Replace(smallChat, "\"chat\"", "\"files\"", 1) + "replay = 2\n", `no setting "load.replay"`},
-		{"connections of a load with messages", strings.Replace(smallChat, "\"chat\"", "\"sink\"", 1) + "rate = 1\nsize = 10\nconnections = [2]\n", "are for the workloads page, files, proxy, chat and stack"},
+		{"connections of a load with messages", strings.Replace(smallChat, "\"chat\"", "\"sink\"", 1) + "rate = 1\nsize = 10\nconnections = [2]\n", "set connections for the experiment"},
 		{"patterns", "patterns = [\"poisson\"]\n" + smallChat + "rate = 1\n", "patterns: requests, deliveries and operations come as their loads say"},
 		{"no members", strings.Replace(smallChat, "[8]", "[0]", 1) + "rate = 1\n", "connections: requests, rooms and stacks need one at least"},
 		{"too many members", smallChat + "connections = [5000]\n", "with 5000 members: 5000 members are out of range"},

@@ -43,6 +43,8 @@ type Options struct {
 	// further subjects, which must take part; a resumed run does not have them
 	Subjects []*subject.Subject `json:"-"`
 	Attempts int                // limit on the trials of a place; 0: that of attemptsIn
+	// of the subjects in a block's first half; nil: every order is equally likely
+	Order Order `json:"-"`
 	// AfterBlock is called after each block, on the goroutine of Run, with the results so far. It
 	// returns whether to stop. nil: run the whole plan.
 	AfterBlock func(*result.Results) (stop bool) `json:"-"`
@@ -152,6 +154,7 @@ func (r *Runner) prepare(ctx context.Context) error {
 	}
 	r.restrictLoads()
 	r.plan = NewPlan(r.experiment, r.results.Subjects, r.options.Seed)
+	r.plan.order = r.options.Order
 	if err := r.checkAgents(ctx); err != nil {
 		return err
 	}
@@ -374,7 +377,7 @@ func (r *Runner) progressFor(p Place) Progress {
 	if r.knees != nil {
 		return r.knees.progressAt(p)
 	}
-	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.unit()}
+	s := Progress{Phase: "trial", What: p.baseSubject(), Place: p, Done: r.placesDone, Total: max(r.total, r.placesDone+1), AtMost: r.timeLimited, CPU: -1, Unit: r.experiment.Unit()}
 	for i := range r.results.Trials {
 		if t := &r.results.Trials[i]; !t.Accepted && len(t.FailedBecause) == 0 {
 			s.Rejected++

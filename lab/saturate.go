@@ -13,9 +13,9 @@ import (
 )
 
 // The journals of a run at shares of capacity.
-const ( // one result.Probe per line
-	probesFile     = "probes.jsonl"     // one result.Saturation per line
-	saturationFile = "saturation.jsonl" // a result.Saturation a line
+const (
+	probesFile     = "probes.jsonl"     // one result.Probe per line
+	saturationFile = "saturation.jsonl" // one result.Saturation per line
 )
 
 // shareStreams is the first purpose for Plan.randomStream in rounds of shares.

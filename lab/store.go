@@ -161,7 +161,7 @@ func (h *runHead) restoreFindings(dir string) error {
 		return fmt.Errorf("%w: remove that file to continue with the trials alone", err)
 	}
 	r.AccountingMethods, r.EventCounts, r.SwitchCosts, r.Portability = kept.AccountingMethods, kept.EventCounts, kept.SwitchCosts, kept.Portability
-	r.Skipped, r.Notes = kept.Skipped, kept.Notes
+	r.Skipped, r.Notes, r.Agents = kept.Skipped, kept.Notes, kept.Agents
 	return nil
 }
 

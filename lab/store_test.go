@@ -77,6 +77,7 @@ func TestInterruptedRunKeepsItsOtherFindings(t *testing.T) {
 		Skipped:           []result.Skip{{Subject: "b", Reason: "not installed"}},
 		Notes:             []result.Note{{What: "system calls", Subject: "b", Reason: "no strace"}},
 		Portability:       []result.Portability{{Subject: "a", Built: true}},
+		Agents:            []result.Agent{{Name: "a", Cores: 2}},
 	}
 	must(t, s.save(&found))
 	s.close()
@@ -84,7 +85,7 @@ func TestInterruptedRunKeepsItsOtherFindings(t *testing.T) {
 	must(t, err)
 	defer again.close()
 	kept := result.Results{Version: result.Version, AccountingMethods: h.Results.AccountingMethods, EventCounts: h.Results.EventCounts,
-		SwitchCosts: h.Results.SwitchCosts, Notes: h.Results.Notes, Skipped: h.Results.Skipped, Portability: h.Results.Portability}
+		SwitchCosts: h.Results.SwitchCosts, Notes: h.Results.Notes, Skipped: h.Results.Skipped, Portability: h.Results.Portability, Agents: h.Results.Agents}
 	if !reflect.DeepEqual(kept, found) {
 		t.Errorf("got %+v, want %+v", kept, found)
 	}

@@ -60,9 +60,10 @@ func reportExit(ctx context.Context, w io.Writer, err error) int {
 }
 
 // writeLines writes a message. Each line of it, such as each of several joined errors, begins with
-// the program's name, so that it can be distinguished from output of other programs.
+// the program's name, so that it can be distinguished from output of other programs. It may quote
+// what a server or a tool said.
 func writeLines(w io.Writer, text string) {
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(printable(text)) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
 			fmt.Fprintln(w, "weir:", line)
 		}

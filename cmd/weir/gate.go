@@ -31,6 +31,7 @@ type gateCmd struct {
 	Rate        float64       `name:"rate-per-connection" help:"Messages per second on each connection." placeholder:"N"`
 	Size        int           `help:"Bytes per message." placeholder:"N"`
 	Duration    time.Duration `help:"Measured window of a trial." placeholder:"500ms"`
+	NoKeepAlive bool          `help:"Open a connection for each request, as servers without keep-alive need it."`
 
 	Metric     []string      `predictor:"metrics" help:"Metrics to judge: cpu, memory, p50, p99, throughput, startup, binary (default: cpu)." placeholder:"NAME"`
 	Margin     percentage    `default:"2.5%" help:"A difference up to this is tolerated. To find regressions of 5 %, leave it at 2.5 %."`
@@ -91,6 +92,7 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 	if err := leaveGitHook(); err != nil {
 		return err
 	}
+	surviveTerminal(ctx)
 	view := newLiveView(t)
 	defer view.close()
 	config, err := c.config()
@@ -105,7 +107,7 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 		return errors.Join(err, c.writeReports(gate.ErrorMarkdown(err), gate.ErrorJUnit(err)))
 	}
 	for _, w := range o.Warnings {
-		fmt.Fprintln(t.err, "weir: warning:", w)
+		fmt.Fprintln(t.err, "weir: warning:", printable(w))
 	}
 	if err := c.write(t, o); err != nil {
 		return err
@@ -168,11 +170,12 @@ func (c *gateCmd) load() (*lab.Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Connections > 0 {
+	if c.Connections != 0 {
 		e.Connections = []int{c.Connections}
 	}
 	replace(&e.Duration, workload.Duration(c.Duration))
-	return e, setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0})
+	return e, setLoads(e, loadFlag{"path", c.Get, c.Get != ""}, loadFlag{"rate", c.Rate, c.Rate != 0}, loadFlag{"size", c.Size, c.Size != 0},
+		loadFlag{"no_keep_alive", c.NoKeepAlive, c.NoKeepAlive})
 }
 
 // write prints the outcome, and writes the files that were asked for. The line is printed first, so

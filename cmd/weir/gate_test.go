@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // gateRepository is a git repository with a commit and a staged file.
@@ -123,5 +125,74 @@ func TestAGateThatFailsReplacesTheReportsOfAnEarlierOne(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(r.dir, name)); err != nil || !strings.Contains(string(text), "no compiler") {
 			t.Errorf("%s: got %q (%v), want the error", name, text, err)
 		}
+	}
+}
+
+// started returns the command of a gate whose build has started and never ends.
+func (r gateRepository) started(stderr *os.File) *exec.Cmd {
+	r.Helper()
+	building := filepath.Join(r.dir, "building")
+	cmd := exec.Command(binary(r.T), "lab", "gate", "HEAD", "HEAD", "--get", "/", "--build", "touch '"+building+"'; sleep 1000", "--run", "server {port}")
+	cmd.Dir, cmd.Stderr = r.dir, stderr
+	if err := cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(building); err == nil {
+			return cmd
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// wantInterrupted waits for a gate, which must have ended as after Ctrl-C, and left nothing.
+func (r gateRepository) wantInterrupted(cmd *exec.Cmd) {
+	r.Helper()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		r.Errorf("got %v, want exit status %d", cmd.ProcessState, exitInterrupted)
+	}
+	if list := r.git("worktree", "list"); strings.Count(list, "\n") != 1 {
+		r.Errorf("got the worktrees\n%swant the repository alone", list)
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "weir-gate-*")); len(left) > 0 {
+		r.Errorf("got %q left behind, want nothing", left)
+	}
+}
+
+func TestAGateWhoseTerminalIsClosedLeavesNothing(t *testing.T) {
+	r := newGateRepository(t)
+	cmd := r.started(nil)
+	_ = cmd.Process.Signal(syscall.SIGHUP)
+	r.wantInterrupted(cmd)
+}
+
+// TestAGateWhoseOutputNobodyReadsGoesOn: the reader may be head(1).
+func TestAGateWhoseOutputNobodyReadsGoesOn(t *testing.T) {
+	r := newGateRepository(t)
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	defer writer.Close()
+	cmd := r.started(writer)
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	r.wantInterrupted(cmd)
+}
+
+func TestAGateRefusesValuesOutOfRange(t *testing.T) {
+	r := newGateRepository(t)
+	for _, args := range [][]string{
+		{"--connections=-3"}, {"--margin=0"}, {"--margin=NaN"}, {"--margin=101%"}, {"--confidence=100%"}, {"--confidence=50%"}, {"--budget=999ms"}, {"--budget=-5m"},
+		{"--duration=-1s"}, {"--duration=1ms"}, {"--rate-per-connection=-1"}, {"--rate-per-connection=NaN"}, {"--size=-1"}, {"--server-cpus=0"}, {"--server-cpus=-1"},
+	} {
+		code, _, stderr := r.gate(nil, append(args, "--build", "touch '"+r.dir+"/built'; false", "--run", "server {port}")...)
+		if code != exitUsage || !strings.HasPrefix(stderr, "weir: ") {
+			t.Errorf("%s: got status %d and %q, want %d and one error", args, code, stderr, exitUsage)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "built")); err == nil {
+		t.Error("got a build, want the errors before it")
 	}
 }

@@ -71,6 +71,7 @@ func (i *interrupts) wait(cancel func()) {
 			case first == nil:
 				first, at = sig, time.Now()
 				cancel()
+			case sig == syscall.SIGHUP: // the kernel and the shell both send it, and nobody waits
 			case sig != first || time.Since(at) > doubled:
 				i.end(sig.(syscall.Signal))
 				return
@@ -79,6 +80,17 @@ func (i *interrupts) wait(cancel func()) {
 			return
 		}
 	}
+}
+
+// surviveTerminal has the command stop as after Ctrl-C when its terminal is closed, and go on when
+// nobody reads its output. Otherwise the process would end at once, and leave processes and files.
+// Under nohup it goes on in both cases.
+func surviveTerminal(ctx context.Context) {
+	if i, ok := ctx.Value(interruptsKey{}).(*interrupts); ok && !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(i.signals, syscall.SIGHUP)
+	}
+	// the write fails then; a child does not inherit this, as it would inherit an ignored signal
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
 // end cuts the command short. If the command does not return within killGrace, the process exits.

@@ -77,3 +77,12 @@ func TestOutputsThatCannotBeWrittenAreFoundBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsDoNotControlTheTerminal: they quote what servers and tools said.
+func TestErrorsDoNotControlTheTerminal(t *testing.T) {
+	var out strings.Builder
+	writeLines(&out, "saw \"404 \x1b]0;title\a\x1b[31m\u202e\": \u00e4\tb\nnext")
+	if got, want := out.String(), "weir: saw \"404 \ufffd]0;title\ufffd\ufffd[31m\ufffd\": \u00e4\tb\nweir: next\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -31,6 +31,7 @@ Examples:
 }
 
 func (c *portabilityCmd) Run(ctx context.Context, t *terminal) error {
+	surviveTerminal(ctx)
 	defer t.status("")
 	found, err := portability.Run(ctx, projectRoot(), portability.Options{Kinds: lab.ContractKinds(), Fresh: c.Fresh, Doing: t.status})
 	t.status("")

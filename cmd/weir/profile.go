@@ -53,6 +53,7 @@ Examples:
 
 // Run profiles both subjects, prints the table and writes the page.
 func (c *profileCmd) Run(ctx context.Context, t *terminal) error {
+	surviveTerminal(ctx)
 	e, files, err := c.experiment()
 	config := profile.Config{A: c.A, B: c.B, Frequency: c.Frequency, Rounds: c.Rounds}
 	if err == nil {
@@ -136,6 +137,7 @@ func (c *profileCmd) experiment() (e *lab.Experiment, files []string, err error)
 	if e, err = gate.ReadLoad(load); err != nil {
 		return nil, nil, err
 	}
+	e.Subjects = nil // those of a file do not take part
 	for _, name := range []*string{&c.A, &c.B} {
 		if strings.HasSuffix(*name, ".toml") {
 			s, err := subject.Read(*name)

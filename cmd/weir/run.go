@@ -102,6 +102,7 @@ func (c *runCmd) Run(ctx context.Context, k *kong.Context, t *terminal) error {
 		return err
 	}
 	c.Veth = c.Veth || c.OldNamespace
+	surviveTerminal(ctx)
 	view := newLiveView(t)
 	defer view.close()
 	runner, err := c.runner(ctx, view.show)

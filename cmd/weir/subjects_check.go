@@ -77,6 +77,7 @@ func (c *checkCmd) Run(ctx context.Context, t *terminal) error {
 	if broken != nil && len(chosen) == 0 {
 		return usageError{broken}
 	}
+	surviveTerminal(ctx)
 	var all []checked
 	failed := 0
 	for _, s := range chosen {
@@ -212,7 +213,7 @@ func (c *checkCmd) print(t *terminal, s checked) {
 	for _, k := range s.Checks {
 		switch {
 		case k.Error != "":
-			fmt.Fprintf(t.out, "         %s: %s\n", k.where(), strings.ReplaceAll(k.Error, "\n", "\n           "))
+			fmt.Fprintf(t.out, "         %s: %s\n", k.where(), strings.ReplaceAll(printable(k.Error), "\n", "\n           "))
 		case c.Verbose && k.Skipped == "":
 			fmt.Fprintf(t.out, "         %s: passed\n", k.where())
 		}

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -432,6 +433,19 @@ func TestAFailedLoadFailsTheSessionWithItsReason(t *testing.T) {
 		if _, err := c.Start(t.Context(), l); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got error %v, want %q", l, err, want)
 		}
+	}
+}
+
+// TestAnEndedContextIsNoLostAgent: a run that a user ends would record it as a disturbance.
+func TestAnEndedContextIsNoLostAgent(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	serveAgent(t, c, "a")
+	waitFor(t, c, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Start(ctx, newSink(t).streams(1))
+	if _, lost := errors.AsType[*Disturbance](err); lost || !errors.Is(err, context.Canceled) {
+		t.Errorf("got the error %v, want the end of the context", err)
 	}
 }
 

@@ -163,7 +163,9 @@ func (c *Coordinator) Close() error {
 	if session != nil {
 		err = session.Close()
 	}
-	c.cancel()
+	c.mu.Lock()
+	c.cancel() // so that accept starts no more probes
+	c.mu.Unlock()
 	c.probes.Wait()
 	if c.conn != nil {
 		c.dismiss()
@@ -327,7 +329,7 @@ func (c *Coordinator) changeLocked() {
 	c.changed = make(chan struct{})
 }
 
-// watch probes an agent until it does not answer or the coordinator closes.
+// watch probes an agent until it does not answer, is lost, or the coordinator closes.
 func (c *Coordinator) watch(a *Agent) {
 	tick := time.NewTicker(livenessInterval)
 	defer tick.Stop()
@@ -336,6 +338,12 @@ func (c *Coordinator) watch(a *Agent) {
 		case <-c.ctx.Done():
 			return
 		case <-tick.C:
+		}
+		c.mu.Lock()
+		current := c.agents[a.Name] == a
+		c.mu.Unlock()
+		if !current {
+			return
 		}
 		if _, err := c.probe(c.ctx, a.Name); err != nil && c.ctx.Err() == nil {
 			c.lose(a, err)

@@ -2,7 +2,8 @@ package agent
 
 import "fmt"
 
-// The kinds of disturbances.
+// The kinds of disturbances. Each starts with "agent": that tells them from other reasons to reject
+// a trial.
 const (
 	LostAgent     = "agent lost"         // it was killed, stopped, or cut off
 	LateAgent     = "agent late"         // its window did not start at the agreed time

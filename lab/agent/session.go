@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,7 @@ func (c *Coordinator) Start(ctx context.Context, l Load) (*Session, error) {
 		err = s.each(ctx, func(i int) request { return request{Do: doStart, Args: l.Shares[i].Args, Files: l.Shares[i].Files} })
 	}
 	if err != nil {
-		s.fail(err)
+		s.fail(cmp.Or(ctx.Err(), err)) // an agent that had no time to answer is not lost
 		return nil, errors.Join(s.Err(), s.Close())
 	}
 	return s, nil

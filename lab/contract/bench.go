@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,8 +37,9 @@ type Bench struct {
 	// set it.
 	Output func(output []byte) error
 
-	out      *os.File // the server's standard output
-	stopped  bool     // a stop was requested
+	out      *os.File    // the server's standard output
+	flooded  atomic.Bool // it has more than maxOutput bytes, and the server was killed
+	stopped  bool        // a stop was requested
 	cleanups []func() error
 }
 
@@ -95,6 +98,9 @@ const portAttempts = 3
 
 // start starts the server. The end of the bench stops it and removes what is left of it.
 func (b *Bench) start() error {
+	over := make(chan struct{}) // closed when the processes of the server have ended
+	var watching sync.WaitGroup
+	b.Cleanup(func() error { close(over); watching.Wait(); return nil })
 	group, err := sample.NewGroup(b.Subject.Name)
 	if err != nil {
 		group = nil // without accounting, its process group shows what it leaves behind
@@ -117,6 +123,8 @@ func (b *Bench) start() error {
 	if err != nil {
 		return startError{err}
 	}
+	process := b.Process
+	watching.Go(func() { b.limitOutput(process, over) })
 	// checks that need the error have called it before
 	b.Cleanup(func() error { _ = b.Process.Stop(); return nil })
 	return nil
@@ -127,6 +135,15 @@ func (b *Bench) serve(checks func()) error {
 	if err := b.start(); err != nil {
 		return err
 	}
+	err := b.stopAfter(checks)
+	if b.flooded.Load() {
+		return fmt.Errorf("standard output: expected at most %d MiB, saw more, and killed the server", maxOutput>>20)
+	}
+	return err
+}
+
+// stopAfter runs the checks, stops the server and judges its output.
+func (b *Bench) stopAfter(checks func()) error {
 	err := Try(checks)
 	if early := b.earlyExit(err != nil); early != nil {
 		return fmt.Errorf("the server exited early: %w", early)

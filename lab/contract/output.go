@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
+
+	"weir/lab/subject"
 )
 
 // PollInterval is the interval of checks of the output.
@@ -14,6 +17,34 @@ const PollInterval = 5 * time.Millisecond
 // OutputGrace is how long output may arrive after the ends of the connections. A published program
 // may write only when a child exits.
 const OutputGrace = 2 * time.Second
+
+const (
+	// maxOutput limits the standard output of a server, which is kept in a file, in bytes. The checks
+	// have it print a tenth of that at most.
+	maxOutput = 512 << 20
+	// outputPoll is the interval at which its size is read.
+	outputPoll = 50 * time.Millisecond
+)
+
+// limitOutput kills the server if it prints more than maxOutput bytes, until over is closed.
+func (b *Bench) limitOutput(p *subject.Process, over <-chan struct{}) {
+	tick := time.NewTicker(outputPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-over:
+			return
+		}
+		if info, err := b.out.Stat(); err != nil || info.Size() <= maxOutput {
+			continue
+		}
+		b.flooded.Store(true)
+		for _, pid := range p.Left() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
 
 // ReadOutput returns the server's standard output so far. Published programs print what they
 // received by %q; ReadOutput undoes that.

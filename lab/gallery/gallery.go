@@ -129,7 +129,7 @@ func (g *Gallery) addLoads(r Run, seen map[[2]string]seenLoad, kind report.Kind)
 	plan := r.Results.Plan
 	for _, l := range plan.Loads {
 		before, ok := seen[[2]string{plan.Workload, l.Name}]
-		if ok && !equal(before.load, l) {
+		if ok && before.load != l {
 			return fmt.Sprintf("%s is left out: its load %q (%s) is another one than that of %s (%s): rename one of them, or make two galleries",
 				r.Dir, l.Name, describe(kind, l, before.load), before.dir, describe(kind, before.load, l))
 		}
@@ -143,9 +143,6 @@ func (g *Gallery) addLoads(r Run, seen map[[2]string]seenLoad, kind report.Kind)
 	}
 	return ""
 }
-
-// equal reports whether two loads have the same settings.
-func equal(a, b result.Load) bool { return settings(a) == settings(b) }
 
 // settings returns all settings of a load as text.
 func settings(l result.Load) string {

@@ -58,6 +58,8 @@ func ReadBaseline(file string) (*Baseline, error) {
 		return nil, fmt.Errorf("gate: there is no baseline %s: write one with --write-baseline %s", file, file)
 	case err != nil:
 		return nil, fmt.Errorf("gate: cannot read the baseline: %w", err)
+	case !info.Mode().IsRegular(): // reading a pipe or a device may not end
+		return nil, fmt.Errorf("gate: %s is no regular file: name a baseline", file)
 	case info.Size() > maxBaselineBytes:
 		return nil, fmt.Errorf("gate: %s has %d bytes, and a baseline has %d at most: write it again with --write-baseline", file, info.Size(), maxBaselineBytes)
 	}
@@ -101,7 +103,7 @@ func (b *Baseline) check(m result.Machine, l Load, serverCPUs int) error {
 		}
 	}
 	if b.Load != l || b.ServerCPUs != serverCPUs {
-		return fmt.Errorf("gate: the baseline was written under another load (%v with %d cores, now %v with %d): use the same flags, or write it again", b.Load, b.ServerCPUs, l, serverCPUs)
+		return fmt.Errorf("gate: the baseline was written under another load (%s with %d cores, now %s with %d): use the same flags, or write it again", b.Load, b.ServerCPUs, l, serverCPUs)
 	}
 	return nil
 }

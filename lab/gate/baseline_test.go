@@ -130,3 +130,10 @@ func TestABaselineWithoutAJudgedMetricIsRefused(t *testing.T) {
 		t.Errorf("without a baseline: got %v, want no error", err)
 	}
 }
+
+// TestABaselineThatNeverEndsIsNotRead: the path may be that of a pipe or a device.
+func TestABaselineThatNeverEndsIsNotRead(t *testing.T) {
+	if _, err := ReadBaseline("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero is no regular file") {
+		t.Errorf("got %v, want an error that it is no regular file", err)
+	}
+}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,6 +71,7 @@ func (c *Config) Validate() error {
 		{c.Margin > 0 && c.Margin <= 1, fmt.Sprintf("the margin %v is out of range: give over 0 %% and at most 100 %%", c.Margin)},
 		{c.Confidence > 0.5 && c.Confidence < 1, fmt.Sprintf("the confidence %v is out of range: give over 50 %% and under 100 %%", c.Confidence)},
 		{c.Budget >= time.Second, "the budget is under a second: give the time for the trials, such as 5m"},
+		{c.ServerCPUs >= 1, fmt.Sprintf("%d cores for the server are out of range: give 1 or more", c.ServerCPUs)},
 		{c.Program.Subject == "" || c.Program.Run == "", "a subject.toml says how it is run: leave the run command out"},
 		{c.Program.Build == "" || c.Program.Run != "", "a build command needs a run command"},
 	} {
@@ -114,17 +116,19 @@ func (c *Config) confidence() float64 {
 func (c *Config) experiment(left time.Duration) *lab.Experiment {
 	e := *c.Load
 	none := false
-	e.Subjects, e.AAControl, e.TimeLimit = nil, &none, workload.Duration(left)
+	e.Subjects, e.AAControl, e.Headline, e.TimeLimit = nil, &none, lab.Headline{}, workload.Duration(left)
 	e.Blocks, e.BusiestBlocks, e.AllAccounting = sequential.MaxBlocks, 0, false
+	e.Loads = []workload.Load{e.Loads[0].Clone()}
+	l := e.Loads[0].Shared()
+	l.Subjects, l.Blocks = nil, 0
 	return &e
 }
 
-// load describes the load of the gate, as results do.
+// loadOf describes the load of a gate, as results do.
 func loadOf(e *lab.Experiment) Load {
-	l := Load{Workload: e.Workload, Connections: e.Connections[0], DurationS: time.Duration(e.Duration).Seconds()}
-	if of := e.Loads[0]; len(of.Shared().Connections) > 0 {
-		l.Connections = of.Shared().Connections[0]
+	of := e.Loads[0].Shared()
+	return Load{
+		Workload: e.Workload, Connections: slices.Concat(of.Connections, e.Connections)[0],
+		DurationS: time.Duration(cmp.Or(of.Duration, e.Duration)).Seconds(), Settings: e.Loads[0].Recorded(),
 	}
-	l.Settings = e.Loads[0].Recorded()
-	return l
 }

@@ -53,6 +53,8 @@ type flow struct {
 	planned  int            // blocks; 0 before the first one
 	blocks   int            // that count
 	failures map[string]int // void blocks by version
+	// from the start of the trials to the end of the last void block
+	voidUntil time.Duration
 	// why a version failed most recently, by version
 	failedBecause map[string]string
 	err           error // why it cannot go on
@@ -94,10 +96,11 @@ func newFlow(c *Config, budget time.Duration, most int) *flow {
 	return f
 }
 
-// plan fixes the number of blocks after the first one, which took so long. No decision has been
-// made by then, so that the error rates hold.
-func (f *flow) plan(took time.Duration) error {
-	f.planned = min(f.most, int((1-reserve)*float64(f.budget)/float64(max(took, time.Millisecond))))
+// plan fixes the number of blocks after the first one that counts, when so much time was spent. No
+// decision has been made by then, so that the error rates hold.
+func (f *flow) plan(spent time.Duration) error {
+	took := max(spent-f.voidUntil, time.Millisecond)
+	f.planned = min(f.most, int(((1-reserve)*float64(f.budget)-float64(f.voidUntil))/float64(took)))
 	if f.planned < sequential.FirstLook {
 		return fmt.Errorf("gate: a block takes %v, so that only %d fit the budget of %v, and a decision needs %d or more: give more time, shorter windows, or a load that the server can carry", took.Round(100*time.Millisecond), f.planned, f.budget.Round(time.Second), sequential.FirstLook)
 	}
@@ -133,7 +136,8 @@ func (f *flow) add(b block, spent time.Duration) (stop bool) {
 			f.err = fmt.Errorf("gate: %s failed in %d blocks: %s", name, maxFailures, why)
 		}
 	}
-	if len(b.failed) > 0 || f.err != nil {
+	if len(b.failed) > 0 {
+		f.voidUntil = spent
 		return f.err != nil
 	}
 	if f.planned == 0 {
@@ -149,9 +153,21 @@ func (f *flow) add(b block, spent time.Duration) (stop bool) {
 	return f.decided() || f.blocks >= f.planned
 }
 
-// add gives a block to a metric's test. A block without the figure is left out. Without a BASE
-// there is nothing to test.
+// close ends the tests, whose time is over or whose blocks were lost: their last look has the error
+// that is left.
+func (f *flow) close() {
+	for _, t := range f.tracks {
+		t.last = t.test.Close()
+	}
+	f.control.last, f.control.lastInvert = f.control.up.Close(), f.control.down.Close()
+}
+
+// add gives a block to a metric's test, unless that has ended. A block without the figure is left
+// out. Without a BASE there is nothing to test.
 func (t *track) add(b block) {
+	if t.test.Ended() {
+		return // the means are those of the blocks of the interval
+	}
 	base, head := b.base[t.name], b.head[t.name]
 	if head > 0 {
 		t.head = append(t.head, math.Log(head))

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,49 @@ func TestBlocksArePlannedFromTheFirst(t *testing.T) {
 	}
 }
 
+// TestAVoidBlockIsNoneOfThePlan: its time is over, and says nothing about that of the others.
+func TestAVoidBlockIsNoneOfThePlan(t *testing.T) {
+	f := newFlow(config(), 5*time.Minute, sequential.MaxBlocks)
+	f.add(block{failed: map[string]string{headName: "a wrong status"}}, 20*time.Second)
+	if f.add(costs(1, 1, 0.1)(0), 27*time.Second); f.planned != 38 {
+		t.Errorf("a void block of 20 s and one of 7 s in 5 min: got %d planned (%v), want 38, for 271 s", f.planned, f.err)
+	}
+}
+
+// TestTimeThatEndsEarlyIsUsed: the last look has the error that is left.
+func TestTimeThatEndsEarlyIsUsed(t *testing.T) {
+	f := newFlow(config(), DefaultBudget, sequential.MaxBlocks)
+	for n := range 6 {
+		f.add(costs(1, 1, 0.01)(n), time.Duration(n+1)*7500*time.Millisecond)
+	}
+	cpu := f.tracks[slices.IndexFunc(f.tracks, func(t *track) bool { return t.judged })]
+	if cpu.last.Verdict != sequential.Undecided {
+		t.Fatalf("after 6 of %d blocks: got %v, want it undecided", f.planned, cpu.last)
+	}
+	f.close()
+	if cpu.last.Verdict != sequential.NoWorse || cpu.last.Blocks != 6 {
+		t.Errorf("after the end: got %+v, want no worse in 6 blocks", cpu.last)
+	}
+}
+
+// TestTheMeansAreThoseOfTheInterval: blocks after the verdict are in neither.
+func TestTheMeansAreThoseOfTheInterval(t *testing.T) {
+	f := newFlow(config(MetricCPU, MetricMemory), DefaultBudget, sequential.MaxBlocks)
+	for n := range 30 {
+		b := costs(2, 1, 0.01)(n)
+		if n >= 20 {
+			b.head[MetricCPU] *= 10
+		}
+		b.head[MetricMemory] *= math.Exp(math.Sin(float64(7 * n))) // no verdict
+		f.add(b, time.Duration(n+1)*7500*time.Millisecond)
+	}
+	for _, track := range f.tracks {
+		if j := track.judgement(); j.Name == MetricCPU && math.Abs(j.Head/j.Base-j.Ratio) > 1e-9 {
+			t.Errorf("got %v and %v with the ratio %v, want their quotient", j.Base, j.Head, j.Ratio)
+		}
+	}
+}
+
 func TestTheBudgetMustTakeThreeBlocks(t *testing.T) {
 	f := newFlow(config(), 20*time.Second, sequential.MaxBlocks)
 	if stop := f.add(costs(1, 1, 0.1)(0), 7*time.Second); !stop || f.err == nil || !strings.Contains(f.err.Error(), "give more time") {
@@ -169,10 +213,8 @@ func TestAVersionThatFailsInAFewBlocksIsNamed(t *testing.T) {
 	f := newFlow(config(), DefaultBudget, sequential.MaxBlocks)
 	f.blocks = 39
 	f.add(block{failed: map[string]string{headName: "a wrong status"}}, time.Second)
-	var o Outcome
-	o.warnOfFailures(f)
-	if want := "head failed in 1 of 40 blocks, which do not count: a wrong status"; len(o.Warnings) != 1 || o.Warnings[0] != want {
-		t.Errorf("got the warnings %q, want %q", o.Warnings, want)
+	if got, want := f.failureTexts(), "head failed in 1 of 40 blocks, which do not count: a wrong status"; len(got) != 1 || got[0] != want {
+		t.Errorf("got the warnings %q, want %q", got, want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/lab"
@@ -26,7 +27,7 @@ func Run(ctx context.Context, c Config) (o *Outcome, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.close(ctx)) }()
-	g := &run{config: &c, temp: t.temp, seen: map[int]bool{}}
+	g := &run{config: &c, temp: t.temp}
 	if c.Base != "" {
 		if g.base, err = c.build(ctx, t, c.Base, baseName); err != nil {
 			return nil, err
@@ -59,9 +60,8 @@ type run struct {
 	began      time.Time
 	// when the trials began, after the starts
 	trialsBegan time.Time
-	firstBlock  *time.Timer  // ends the trials; stopped after the first block
-	seen        map[int]bool // blocks that the flow has got
-	blocks      []block      // that count
+	firstBlock  *time.Timer // ends the trials; stopped after the first block
+	blocks      []block     // that count
 }
 
 func (g *run) measure(ctx context.Context) (*Outcome, error) {
@@ -79,7 +79,8 @@ func (g *run) measure(ctx context.Context) (*Outcome, error) {
 	if err := c.checkBaseline(); err != nil {
 		return nil, err
 	}
-	left := (c.Budget - time.Since(g.began)).Round(100 * time.Millisecond)
+	// at least a moment, since no time would be no limit
+	left := max((c.Budget - time.Since(g.began)).Round(100*time.Millisecond), 100*time.Millisecond)
 	g.flow = newFlow(c, left, g.mostBlocks())
 	runner, err := lab.NewRunner(ctx, c.experiment(left), g.options(), c.trialProgress)
 	if err != nil {
@@ -99,7 +100,7 @@ func (g *run) trials(ctx context.Context, runner *lab.Runner, left time.Duration
 	g.trialsBegan = time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	g.firstBlock = time.AfterFunc(max(left, 0), func() { cancel(errFirstBlock) })
+	g.firstBlock = time.AfterFunc(left, func() { cancel(errFirstBlock) })
 	defer g.firstBlock.Stop()
 	results, err := runner.Run(ctx)
 	err = errors.Join(err, runner.Close())
@@ -143,21 +144,14 @@ func (g *run) options() lab.Options {
 	}
 	return lab.Options{
 		Out: out, Root: g.temp, Seed: c.Seed, ServerCPUs: c.ServerCPUs, Generator: c.Generator, Command: c.Command, Weir: c.Weir,
-		Subjects: subjectsOf(g.base, g.head), Attempts: 1, AfterBlock: g.afterBlock,
+		Subjects: subjectsOf(g.base, g.head), Attempts: 1, Order: alternate, AfterBlock: g.afterBlock,
 	}
 }
 
 // afterBlock gives the newest block to the flow. It reports whether to stop.
 func (g *run) afterBlock(r *result.Results) (stop bool) {
-	if len(r.Trials) == 0 {
-		return false
-	}
 	g.firstBlock.Stop()
 	number := r.Trials[len(r.Trials)-1].Block
-	if g.seen[number] {
-		return false
-	}
-	g.seen[number] = true
 	of := slices.DeleteFunc(slices.Clone(r.Trials), func(t result.Trial) bool { return t.Block != number })
 	b := blockOf(of, g.pair())
 	if len(b.failed) == 0 {
@@ -177,8 +171,13 @@ func (g *run) pair() figures {
 // conclude returns the outcome of the trials.
 func (g *run) conclude(r *result.Results) (*Outcome, error) {
 	f := g.flow
-	if f.err != nil {
+	switch {
+	case f.err != nil:
 		return nil, f.err
+	case f.blocks == 0:
+		return nil, fmt.Errorf("gate: the budget of %v ended before a block that counts: %s", g.config.Budget, strings.Join(f.failureTexts(), "; "))
+	case !f.decided():
+		f.close()
 	}
 	for _, name := range g.config.Metrics {
 		if err := g.checkMeasured(name); err != nil {

@@ -212,6 +212,18 @@ func TestAFirstBlockBeyondTheBudgetEndsTheGate(t *testing.T) {
 	r.wantClean()
 }
 
+// TestStartsBeyondTheBudgetEndTheGate: no time is left for the trials, which is not no limit.
+func TestStartsBeyondTheBudgetEndTheGate(t *testing.T) {
+	r := newRepository(t)
+	c := r.gate("fast", "slow")
+	c.Metrics, c.Budget = []string{MetricStartup}, time.Second
+	c.Program.Run = "sh -c \"sleep 0.3; exec {out}/server {addr}\""
+	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "the budget of 1s ended within the first block") {
+		t.Errorf("got %v, want an error that names the budget", err)
+	}
+	r.wantClean()
+}
+
 func TestInvalidGatesAreOneError(t *testing.T) {
 	r := newRepository(t)
 	outside := t.TempDir()
@@ -238,6 +250,7 @@ func TestInvalidGatesAreOneError(t *testing.T) {
 			c.Load.Loads = append(c.Load.Loads, c.Load.Loads[0].Clone())
 			c.Load.Loads[1].Shared().Name = "b"
 		}, "a gate has one"},
+		{"a search for a knee", func(c *Config) { c.Load.Knee = "p99 < 10ms" }, "leave knee out"},
 		{"many connections", func(c *Config) { c.Load.Connections = []int{1, 2} }, "a gate has one"},
 		{"no margin", func(c *Config) { c.Margin = 0 }, "margin"},
 		{"no confidence", func(c *Config) { c.Confidence = 1 }, "confidence"},
@@ -306,6 +319,23 @@ func TestSlowStartsAreWorse(t *testing.T) {
 	}
 	if _, err := startOnce(t.Context(), base.subject, "echo"); err != nil {
 		t.Errorf("starting again: got %v, want no error", err)
+	}
+}
+
+// TestALoadOfAnExperimentFits has settings for an experiment with several subjects.
+func TestALoadOfAnExperimentFits(t *testing.T) {
+	load, err := ReadLoad("echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	its := load.Loads[0].Shared()
+	its.Subjects, its.Blocks, its.Duration = []string{"echo-c"}, 1, workload.Duration(2*time.Second)
+	e := (&Config{Load: load}).experiment(time.Minute)
+	if got := e.Loads[0].Shared(); len(got.Subjects) > 0 || got.Blocks > 0 || len(its.Subjects) != 1 || its.Blocks != 1 {
+		t.Errorf("got %+v of %+v, want no subjects and no limit on the blocks, and the load as it was", got, its)
+	}
+	if got := loadOf(e).DurationS; got != 2 {
+		t.Errorf("got windows of %v s, want the load's own 2 s", got)
 	}
 }
 

@@ -33,7 +33,8 @@ type (
 )
 
 // JUnit returns the outcome as a JUnit report: a test for each metric. A metric that is worse is a
-// failure, one that is undecided an error, and one that is not judged is skipped.
+// failure, one that is undecided an error, and one that is not judged is skipped. If the A/A control
+// differs, each judged metric is undecided.
 func (o *Outcome) JUnit() ([]byte, error) {
 	s := testSuite{Name: "weir lab gate", Tests: len(o.Metrics), Time: fmt.Sprintf("%.3f", o.TookS)}
 	for _, j := range o.Metrics {
@@ -45,7 +46,7 @@ func (o *Outcome) JUnit() ([]byte, error) {
 		case j.Verdict == Worse && o.Verdict == Worse:
 			c.Failure = &problem{"worse: " + j.sentence(o)}
 			s.Failures++
-		case j.Verdict != NoWorse:
+		case j.Verdict != NoWorse || o.Control.Verdict == different:
 			c.Error = &problem{strings.TrimSuffix("undecided: "+j.sentence(o)+": "+o.Reason, ": ")}
 			s.Errors++
 		}

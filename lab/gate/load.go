@@ -74,5 +74,8 @@ func oneCell(e *lab.Experiment) error {
 	if len(e.Saturation) > 0 {
 		return fmt.Errorf("gate: %s measures shares of capacity, which a gate cannot: leave saturation out", e.Name)
 	}
+	if e.Knee != "" {
+		return fmt.Errorf("gate: %s searches for a knee, which a gate cannot: leave knee out", e.Name)
+	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package gate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -47,6 +49,15 @@ type Load struct {
 	Settings    result.Load `json:"settings"`
 }
 
+// String is the load's JSON, which names its settings.
+func (l Load) String() string {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err.Error() // a number that JSON does not have, which no load contains
+	}
+	return string(text)
+}
+
 // A Judgement is one metric of an Outcome.
 type Judgement struct {
 	Name   string  `json:"name"`
@@ -81,24 +92,49 @@ func (g *run) outcome(r *result.Results) *Outcome {
 	for _, b := range g.blocks {
 		o.figures = append(o.figures, b.head)
 	}
-	for _, t := range f.tracks {
+	o.Metrics = g.judgements()
+	o.Control = f.control.judgement()
+	o.nameMessages(c.Load.Unit())
+	if o.Verdict, o.Reason = verdictOf(o.Metrics, f); c.Record && !f.control.differs() {
+		o.recorded()
+	}
+	o.warn()
+	o.Warnings = append(o.Warnings, f.failureTexts()...)
+	o.warnOfAnswers(r)
+	return o
+}
+
+// judgements returns those of the metrics that were measured.
+func (g *run) judgements() (all []Judgement) {
+	for _, t := range g.flow.tracks {
 		if len(t.head) > 0 {
-			o.Metrics = append(o.Metrics, t.judgement())
+			all = append(all, t.judgement())
 		}
 	}
 	if g.startup != nil {
-		o.Metrics = append(o.Metrics, g.startup.judgement())
+		all = append(all, g.startup.judgement())
 	}
 	if base, head := g.baseBytes(), g.headBytes(); base > 0 && head > 0 {
-		o.Metrics = append(o.Metrics, sizeJudgement(base, head, c.Margin, slices.Contains(c.Metrics, MetricBinary)))
+		all = append(all, sizeJudgement(base, head, g.config.Margin, slices.Contains(g.config.Metrics, MetricBinary)))
 	}
-	o.Control = f.control.judgement()
-	if o.Verdict, o.Reason = verdictOf(o.Metrics, f); c.Record && !f.control.differs() {
-		o.Verdict, o.Reason = Recorded, ""
+	return all
+}
+
+// recorded makes the outcome that of a gate without a version to compare with: it judges nothing.
+func (o *Outcome) recorded() {
+	o.Verdict, o.Reason = Recorded, ""
+	for i := range o.Metrics {
+		o.Metrics[i].Judged = false
 	}
-	o.warn()
-	o.warnOfFailures(f)
-	return o
+}
+
+// nameMessages puts the load's word for a message into the titles: "CPU per request".
+func (o *Outcome) nameMessages(unit string) {
+	named := func(title string) string { return strings.Replace(title, "message", unit, 1) }
+	for i := range o.Metrics {
+		o.Metrics[i].Title = named(o.Metrics[i].Title)
+	}
+	o.Control.Title = named(o.Control.Title)
 }
 
 // verdictOf returns the verdict of all judged metrics, and why it is undecided.
@@ -133,13 +169,42 @@ func (o *Outcome) warn() {
 	}
 }
 
-// warnOfFailures names the versions that failed in some blocks, which are void.
-func (o *Outcome) warnOfFailures(f *flow) {
+// failureTexts names the versions that failed in some blocks, which are void.
+func (f *flow) failureTexts() (all []string) {
 	for _, name := range []string{baseName, headName} {
 		if n := f.failures[name]; n > 0 {
-			o.Warnings = append(o.Warnings, fmt.Sprintf("%s failed in %d of %d blocks, which do not count: %s", name, n, f.blocks+n, f.failedBecause[name]))
+			all = append(all, fmt.Sprintf("%s failed in %d of %d blocks, which do not count: %s", name, n, f.blocks+n, f.failedBecause[name]))
 		}
 	}
+	return all
+}
+
+// warnOfAnswers says if the versions do not answer alike: they do other work then. The load takes
+// what a version answers first for right.
+func (o *Outcome) warnOfAnswers(r *result.Results) {
+	base, head := answerBytes(r, baseName), answerBytes(r, headName)
+	if base >= 0 && head >= 0 && math.Abs(base-head) > sameAnswer*max(base, head) {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("BASE answers with %.0f bytes and HEAD with %.0f: compare what they answer before you rely on the verdict", base, head))
+	}
+}
+
+// sameAnswer is the relative difference up to which two lengths of answers are taken for the same:
+// answers may contain times.
+const sameAnswer = 0.01
+
+// answerBytes returns the mean size in bytes of the body of a version's answers; -1 if it is not
+// known.
+func answerBytes(r *result.Results, version string) float64 {
+	var bytes, answers int64
+	for _, t := range r.Trials {
+		if t.HTTP != nil && strings.TrimSuffix(t.Subject, againSuffix) == version {
+			bytes, answers = bytes+t.HTTP.BodyBytes, answers+t.Messages
+		}
+	}
+	if answers == 0 {
+		return -1
+	}
+	return float64(bytes) / float64(answers)
 }
 
 func (t *track) judgement() Judgement {
@@ -159,6 +224,9 @@ func (j *Judgement) interval(d sequential.Decision) {
 	}
 }
 
+// different is the verdict of a control that seemed to cost something else the second time.
+const different = "different"
+
 func (c *control) judgement() Judgement {
 	m := metricNamed(MetricCPU)
 	j := Judgement{Name: m.name, Title: m.title, Unit: m.unit, Ratio: c.last.Ratio, Verdict: "same", Blocks: len(c.logs)}
@@ -167,7 +235,7 @@ func (c *control) judgement() Judgement {
 	}
 	j.interval(c.last)
 	if c.differs() {
-		j.Verdict = "different"
+		j.Verdict = different
 	}
 	return j
 }

@@ -49,11 +49,13 @@ func (c *Config) build(ctx context.Context, t *trees, v Version, name string) (*
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Program.subject(v, source, filepath.Join(t.temp, name+"-out"), c.Load.Workload)
+	out := filepath.Join(t.temp, name+"-out")
+	s, err := c.Program.subject(v, source, out, c.Load.Workload)
 	if err != nil {
 		return nil, err
 	}
 	s.Name, s.Temporary = name, source.top != ""
+	separate(s, source, out)
 	if missing := s.Missing(); missing != "" {
 		return nil, fmt.Errorf("gate: %s cannot be built or run: %s", v, missing)
 	}
@@ -63,6 +65,15 @@ func (c *Config) build(ctx context.Context, t *trees, v Version, name string) (*
 	}
 	s.BuildCmd = nil // it is built
 	return &Build{Version: v, Commit: source.commit, subject: s}, nil
+}
+
+// separate gives a version folders of its own. Two versions in one project would write their
+// programs into the same folder, and the second would be measured as both.
+func separate(s *subject.Subject, source tree, out string) {
+	s.Out = out
+	if within, err := filepath.Rel(source.top, s.Root); source.top != "" && (err != nil || !filepath.IsLocal(within)) {
+		s.Root = s.Dir // a go.mod above the worktree is of another project
+	}
 }
 
 // subject returns the subject of a version in its tree. out is the folder {out} of commands.

@@ -1,19 +1,21 @@
 package gate
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"net"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"weir/internal/freeport"
 	"weir/internal/tail"
+	"weir/lab/sample"
 	"weir/lab/stat/sequential"
 	"weir/lab/subject"
 )
@@ -49,6 +51,7 @@ func (c *Config) startups(ctx context.Context, base, head *Build) (*track, error
 			break
 		}
 	}
+	t.last = t.test.Close() // the time is over
 	return t, nil
 }
 
@@ -77,14 +80,22 @@ func (c *Config) startBlock(ctx context.Context, base, head *Build, baseFirst bo
 }
 
 // startOnce returns the time from the start of a server to its first connection, and kills it.
-func startOnce(ctx context.Context, s *subject.Subject, workload string) (time.Duration, error) {
+func startOnce(ctx context.Context, s *subject.Subject, workload string) (took time.Duration, err error) {
 	port := s.Port
 	if port == 0 {
-		var err error
 		if port, err = freeport.Choose(startHost); err != nil {
 			return 0, err
 		}
 	}
+	addr := net.JoinHostPort(startHost, strconv.Itoa(port))
+	if errors.Is(freeport.Try(startHost, port), syscall.EADDRINUSE) {
+		return 0, fmt.Errorf("it cannot listen at %s: the port is %w; stop that", addr, subject.ErrPortInUse)
+	}
+	group, err := sample.NewGroup(s.Name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, group.Close()) }()
 	// a server that starts reads no file of the folder, and calls no upstream
 	p := subject.Params{Host: startHost, Port: port, Workload: workload, Www: s.Dir, Upstream: startHost + ":9"}
 	words := s.Command(p)
@@ -95,20 +106,27 @@ func startOnce(ctx context.Context, s *subject.Subject, workload string) (time.D
 	cmd.Stderr = last
 	cmd.WaitDelay = time.Second
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
+	if err := group.Start(cmd, sample.Placement{}); err != nil {
 		return 0, fmt.Errorf("cannot start: %w", err)
 	}
-	d, err := awaitConnection(ctx, net.JoinHostPort(startHost, strconv.Itoa(port)), began)
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	_ = cmd.Wait() // it was killed
-	if err != nil && last.LastLine() != "" {
-		err = fmt.Errorf("%w; its last line is %q", err, strings.TrimSpace(last.LastLine()))
+	exited := make(chan error, 1) // one result, from the waiting goroutine, which closes it
+	go func() {
+		defer close(exited)
+		exited <- cmd.Wait()
+	}()
+	took, err = awaitConnection(ctx, addr, began, exited)
+	_ = group.Close() // the error is that of the call at the end
+	for range exited {
 	}
-	return d, err
+	if err != nil && last.LastLine() != "" {
+		err = fmt.Errorf("%w; its last line is %q", err, last.LastLine())
+	}
+	return took, err
 }
 
-// awaitConnection connects until it succeeds, and returns the time since began.
-func awaitConnection(ctx context.Context, addr string, began time.Time) (time.Duration, error) {
+// awaitConnection connects until it succeeds, and returns the time since began. It fails if the
+// server has exited.
+func awaitConnection(ctx context.Context, addr string, began time.Time, exited <-chan error) (time.Duration, error) {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
@@ -122,6 +140,8 @@ func awaitConnection(ctx context.Context, addr string, began time.Time) (time.Du
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
+		case err := <-exited:
+			return 0, fmt.Errorf("it exited before it accepted a connection (%v)", cmp.Or(err, errors.New("exit status 0")))
 		case <-tick.C:
 		}
 	}

@@ -43,6 +43,9 @@ func rank(o *Outcome, j Judgement) int {
 
 // sentence says what was found of a metric.
 func (j Judgement) sentence(o *Outcome) string {
+	if j.Base == 0 {
+		return fmt.Sprintf("%s %s %s", j.Title, number(j.Head), j.Unit)
+	}
 	text := fmt.Sprintf("%s %s, %s to %s %s", j.Title, change(j.Ratio), number(j.Base), number(j.Head), j.Unit)
 	if j.Name == MetricBinary {
 		return text
@@ -78,15 +81,14 @@ func (o *Outcome) Markdown() string {
 	if o.Base != nil {
 		base = o.Base.String()
 	}
-	fmt.Fprintf(&b, "HEAD is %s, BASE is %s. ", code(o.Head.String()), code(base))
-	fmt.Fprintf(&b, "A ratio over 1 is worse; worse than %s is a failure.\n\n", percent(o.Margin))
+	fmt.Fprintf(&b, "HEAD is %s", code(o.Head.String()))
+	if base != "" {
+		fmt.Fprintf(&b, ", BASE is %s", code(base))
+	}
+	fmt.Fprintf(&b, ". A ratio over 1 is worse; worse than %s is a failure.\n\n", percent(o.Margin))
 	b.WriteString("| metric | BASE | HEAD | ratio | " + percent(o.Confidence) + " interval | verdict |\n| --- | ---: | ---: | ---: | --- | --- |\n")
 	for _, j := range o.Metrics {
-		verdict := j.Verdict
-		if !j.Judged {
-			verdict = "not judged"
-		}
-		fmt.Fprintf(&b, "| %s, %s | %s | %s | %.3f | %s | %s |\n", j.Title, j.Unit, number(j.Base), number(j.Head), j.Ratio, j.range3(), verdict)
+		b.WriteString(j.row())
 	}
 	fmt.Fprintf(&b, "| A/A control: CPU | | | %.3f | %s | %s |\n\n", o.Control.Ratio, o.Control.range3(), o.Control.Verdict)
 	fmt.Fprintf(&b, "%d of %d blocks, %d trials (%d disturbed), %.0f s; %s with %d connections; %s, %d cores, Linux %s.\n",
@@ -98,6 +100,18 @@ func (o *Outcome) Markdown() string {
 		fmt.Fprintf(&b, "\nRepeat it: %s\n", code(o.Command))
 	}
 	return b.String()
+}
+
+// row returns the metric as a row of a table. Without a BASE there is nothing to compare with.
+func (j Judgement) row() string {
+	base, ratio, verdict := number(j.Base), fmt.Sprintf("%.3f", j.Ratio), j.Verdict
+	if j.Base == 0 {
+		base, ratio = "none", "none"
+	}
+	if !j.Judged {
+		verdict = "not judged"
+	}
+	return fmt.Sprintf("| %s, %s | %s | %s | %s | %s | %s |\n", j.Title, j.Unit, base, number(j.Head), ratio, j.range3(), verdict)
 }
 
 // ErrorMarkdown returns the comment for a pull request of a gate without an outcome.

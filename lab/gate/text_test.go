@@ -43,6 +43,20 @@ func everyOutcome() map[string]*Outcome {
 	return map[string]*Outcome{"worse": worse, "undecided": undecided, "baseline": same}
 }
 
+func TestTitlesHaveTheLoadsWordForAMessage(t *testing.T) {
+	for load, want := range map[string]string{"echo": "CPU per message", "get": "CPU per request", "chat": "CPU per delivery"} {
+		e, err := ReadLoad(load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := outcomeOf(Worse, "")
+		o.nameMessages(e.Unit())
+		if o.Metrics[0].Title != want || o.Control.Title != want || o.Metrics[1].Title != outcomeOf(Worse, "").Metrics[1].Title {
+			t.Errorf("%s: got %q, %q and %q, want %q twice, and the third as it was", load, o.Metrics[0].Title, o.Control.Title, o.Metrics[1].Title, want)
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	for name, o := range everyOutcome() {
 		file := filepath.Join("testdata", name+".md")
@@ -89,6 +103,32 @@ func TestJUnitIsXML(t *testing.T) {
 	}
 }
 
+// TestAControlThatDiffersLeavesNoMetricPassed: continuous integration would show a success.
+func TestAControlThatDiffersLeavesNoMetricPassed(t *testing.T) {
+	o := outcomeOf(Undecided, "the A/A control differs")
+	o.Metrics[0].Verdict, o.Control.Verdict = NoWorse, different
+	if text, err := o.JUnit(); err != nil || !strings.Contains(string(text), `errors="1"`) {
+		t.Errorf("got error %v and\n%s\nwant an error for the judged metric", err, text)
+	}
+}
+
+// TestARecordedBaselineJudgesNothing: there is nothing to compare with.
+func TestARecordedBaselineJudgesNothing(t *testing.T) {
+	o := outcomeOf(Undecided, "")
+	o.Base = nil
+	for i := range o.Metrics {
+		o.Metrics[i].Base, o.Metrics[i].Ratio, o.Metrics[i].High = 0, 0, 0
+	}
+	o.recorded()
+	text, err := o.JUnit()
+	if err != nil || !strings.Contains(string(text), `failures="0" errors="0" skipped="4"`) {
+		t.Errorf("got error %v and\n%s\nwant four skipped metrics", err, text)
+	}
+	if md := o.Markdown(); strings.Contains(md, "BASE is") || !strings.Contains(md, "| CPU per message, us | none | 26.9 | none | none | not judged |") {
+		t.Errorf("got\n%s\nwant no figures of BASE", md)
+	}
+}
+
 func TestJSONHasTheVerdict(t *testing.T) {
 	for name, o := range everyOutcome() {
 		text, err := json.Marshal(o)
@@ -112,5 +152,31 @@ func TestAGateWithoutAnOutcomeHasReportsToo(t *testing.T) {
 	want := "### Benchmark: no verdict\n\n- `gate: HEAD: build failed: cd /x && make`\n- `` <script>`x`</script> | \x1b[31mred ``\n- `]]>`\n"
 	if got := ErrorMarkdown(err); got != want {
 		t.Errorf("got the Markdown %q, want %q", got, want)
+	}
+}
+
+// TestVersionsThatAnswerOtherwiseAreAWarning: a version that answers with less does less work.
+func TestVersionsThatAnswerOtherwiseAreAWarning(t *testing.T) {
+	trials := func(base, head int64) *result.Results {
+		return &result.Results{Trials: []result.Trial{
+			{Subject: baseName, Messages: 10, HTTP: &result.HTTP{BodyBytes: 10 * base}}, {Subject: baseName + againSuffix, Messages: 10, HTTP: &result.HTTP{BodyBytes: 10 * base}},
+			{Subject: headName, Messages: 30, HTTP: &result.HTTP{BodyBytes: 30 * head}}, {Subject: headName + againSuffix},
+		}}
+	}
+	for _, c := range []struct {
+		base, head int64
+		want       string
+	}{
+		{1000, 1000, ""}, {1000, 1001, ""}, {0, 0, ""}, {1000, 12, "BASE answers with 1000 bytes and HEAD with 12"}, {0, 1, "BASE answers with 0 bytes and HEAD with 1"},
+	} {
+		var o Outcome
+		o.warnOfAnswers(trials(c.base, c.head))
+		if got := strings.Join(o.Warnings, "\n"); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%d and %d bytes: got the warning %q, want %q", c.base, c.head, got, c.want)
+		}
+	}
+	var o Outcome
+	if o.warnOfAnswers(&result.Results{Trials: []result.Trial{{Subject: baseName, Messages: 1}, {Subject: headName, Messages: 1}}}); len(o.Warnings) > 0 {
+		t.Errorf("without requests: got the warnings %q, want none", o.Warnings)
 	}
 }

@@ -1,20 +1,23 @@
 package gate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"weir/internal/tail"
 )
 
-// removeTimeout limits the removal of a worktree, which goes on after an interrupt.
-const removeTimeout = 30 * time.Second
+// forgetTimeout limits what git does at the end of a gate, also after an interrupt.
+const forgetTimeout = 30 * time.Second
 
 // A tree is the folder of a version's sources.
 type tree struct {
@@ -79,7 +82,8 @@ func (t *trees) get(ctx context.Context, v Version, name string) (tree, error) {
 	if err != nil {
 		return tree{}, err
 	}
-	dir := filepath.Join(t.temp, name)
+	// git names its own folder for the worktree by the last element, which no other gate has
+	dir := filepath.Join(t.temp, filepath.Base(t.temp)+"-"+name)
 	t.made = append(t.made, dir)
 	if _, err := git(ctx, t.repo, "worktree", "add", "--quiet", "--detach", dir, commit); err != nil {
 		return tree{}, fmt.Errorf("gate: cannot check out %s: %w", v, err)
@@ -87,20 +91,27 @@ func (t *trees) get(ctx context.Context, v Version, name string) (tree, error) {
 	return tree{dir: filepath.Join(dir, filepath.FromSlash(t.prefix)), top: dir, commit: commit}, nil
 }
 
+// findRepository finds the repository of the current folder, which may be a bare one.
 func (t *trees) findRepository(ctx context.Context, v Version) error {
 	if t.repo != "" {
 		return nil
 	}
 	out, err := git(ctx, ".", "rev-parse", "--show-toplevel", "--show-prefix")
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() == nil {
+		if bare, _ := git(ctx, ".", "rev-parse", "--is-bare-repository"); bare == "true" {
+			out, err = git(ctx, ".", "rev-parse", "--absolute-git-dir")
+		}
+	}
+	switch top, prefix, _ := strings.Cut(out, "\n"); {
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case err == nil && top != "":
+		t.repo, t.prefix = top, strings.TrimSpace(prefix)
+		return nil
+	case err != nil && !strings.Contains(err.Error(), "not a git repository"):
+		return fmt.Errorf("gate: %s is taken for a git revision, and the repository of this folder cannot be used: %w", v, err)
 	}
-	top, prefix, _ := strings.Cut(out, "\n")
-	if err != nil || top == "" {
-		return fmt.Errorf("gate: %s is taken for a git revision, and this folder is in no git repository: go to the repository, or write ./%s for a folder", v, v)
-	}
-	t.repo, t.prefix = top, strings.TrimSpace(prefix)
-	return nil
+	return fmt.Errorf("gate: %s is taken for a git revision, and this folder is in no git repository: go to the repository, or write ./%s for a folder", v, v)
 }
 
 // resolve returns the commit of a revision.
@@ -118,36 +129,75 @@ func (t *trees) resolve(ctx context.Context, v Version) (string, error) {
 
 // close removes the worktrees and the temporary folder, even after ctx has ended.
 func (t *trees) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
-	defer cancel()
 	var errs []error
-	for _, dir := range t.made {
-		_, err := git(ctx, t.repo, "worktree", "remove", "--force", "--force", dir)
-		if _, gone := os.Stat(dir); err != nil && gone == nil {
-			errs = append(errs, fmt.Errorf("gate: cannot remove the worktree %s: %w", dir, err))
-		}
-	}
-	if err := os.RemoveAll(t.temp); err != nil {
+	if err := removeAll(t.temp); err != nil {
 		errs = append(errs, fmt.Errorf("gate: cannot remove the temporary folder: %w", err))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTimeout)
+	defer cancel()
+	for _, dir := range t.made {
+		if err := t.forget(ctx, dir); err != nil {
+			errs = append(errs, fmt.Errorf("gate: git still lists the worktree %s, which is gone (git worktree prune removes it): %w", dir, err))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// gitGrace is how long processes that a killed git left may keep its output open.
+// forget removes what git keeps of a worktree whose folder is gone. A checkout that was killed may
+// have left a part of it, which git does not list.
+func (t *trees) forget(ctx context.Context, dir string) error {
+	if _, err := git(ctx, t.repo, "worktree", "remove", "--force", "--force", dir); err == nil {
+		return nil
+	}
+	common, err := git(ctx, t.repo, "rev-parse", "--git-common-dir")
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(common) {
+		common = filepath.Join(t.repo, common)
+	}
+	return os.RemoveAll(filepath.Join(common, "worktrees", filepath.Base(dir)))
+}
+
+// removeAll removes a folder, also with folders in it that may not be written to, such as those of
+// Go's module cache.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700) // removing it says what is wrong
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// gitGrace is how long git may take to clean up when it is interrupted.
 const gitGrace = 2 * time.Second
 
-// git runs a git command in a folder, and returns its trimmed output. The error holds its last
-// line. Hooks of the repository do not run: they may change it. The command has a process group of
-// its own, so that Ctrl-C does not reach it, and the end of ctx ends its filters too.
+// maxGitOutput limits what is kept of git's messages, in bytes. Filters print among them.
+const maxGitOutput = 16 << 10
+
+// git runs a git command in a folder, and returns its trimmed output. The error holds its reason.
+// Hooks of the repository do not run: they may change it. Nobody is asked for a password. The
+// command has a process group of its own, so that Ctrl-C does not reach it, and the end of ctx ends
+// its filters too.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=/dev/null"}, args...)...)
 	cmd.Dir = dir
-	var out, failed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &failed
+	cmd.Env = append(cmd.Environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
+	out, failed := tail.New(maxGitOutput), tail.New(maxGitOutput)
+	cmd.Stdout, cmd.Stderr = out, failed
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = gitGrace
 	err := cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // filters that are left
+	}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -155,8 +205,23 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	case errors.Is(err, exec.ErrNotFound):
 		err = errors.New("git is not on PATH: install it")
 	default:
-		lines := strings.Split(strings.TrimSpace(failed.String()), "\n")
-		err = fmt.Errorf("git %s: %s", args[0], strings.TrimPrefix(lines[len(lines)-1], "fatal: "))
+		err = fmt.Errorf("git %s: %s", args[0], gitReason(failed.String()))
 	}
 	return strings.TrimSpace(out.String()), err
+}
+
+// gitReason returns what git says of a failure: the line of its last error, and the last line, which
+// may have a remedy.
+func gitReason(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	for _, line := range slices.Backward(lines) {
+		if reason, ok := strings.CutPrefix(line, "fatal: "); ok {
+			if line != lines[len(lines)-1] {
+				reason += ": " + last
+			}
+			return reason
+		}
+	}
+	return last
 }

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,4 +92,84 @@ func TestABuildThatLacksSubmodulesSaysSo(t *testing.T) {
 		t.Errorf("got %v, want an error that names the submodules", err)
 	}
 	r.wantClean()
+}
+
+// TestAKilledCheckoutLeavesNothing interrupts checkouts after different times, so that git is in
+// different steps.
+func TestAKilledCheckoutLeavesNothing(t *testing.T) {
+	r := newRepository(t)
+	for i := range 200 {
+		r.write(fmt.Sprintf("file%d", i), strings.Repeat("text\n", 1000))
+	}
+	r.commit("large", fmt.Sprintf(server, 0, 0))
+	for i := range 20 {
+		trees, err := newTrees()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+		_, _ = trees.get(ctx, "large", baseName) // it fails, or is as fast
+		cancel()
+		if err := trees.close(ctx); err != nil {
+			t.Errorf("an interrupt after %d ms: got %v, want the worktree removed", i, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(r.dir, ".git/worktrees/*")); len(left) > 0 {
+			t.Fatalf("an interrupt after %d ms: got %q, want nothing", i, left)
+		}
+	}
+	r.wantClean()
+}
+
+func TestARevisionMayBeOfABareRepository(t *testing.T) {
+	r := newRepository(t)
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	r.git("clone", "--quiet", "--bare", ".", bare)
+	t.Chdir(bare)
+	if _, err := checkOut(t.Context(), t, "fast"); err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(bare, "worktrees/*")); len(left) > 0 {
+		t.Errorf("got %q, want nothing", left)
+	}
+}
+
+// TestARepositoryThatGitRefusesIsNamed: in a container the owner of the repository is often another
+// user, and git says what to do.
+func TestARepositoryThatGitRefusesIsNamed(t *testing.T) {
+	newRepository(t)
+	t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	_, err := checkOut(t.Context(), t, "fast")
+	for _, want := range []string{"dubious ownership", "git config --global --add safe.directory"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error with %q", err, want)
+		}
+	}
+}
+
+// TestFoldersThatMayNotBeWrittenToAreRemoved needs another user than root, who may write to all.
+func TestFoldersThatMayNotBeWrittenToAreRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "temp")
+	module := filepath.Join(dir, "base-out", "mod", "a@v1")
+	if err := errors.Join(os.MkdirAll(module, 0o755), os.WriteFile(filepath.Join(module, "go.mod"), nil, 0o444), os.Chmod(module, 0o555), os.Chmod(filepath.Dir(module), 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeAll(dir); err != nil {
+		t.Errorf("got %v, want it removed", err)
+	}
+}
+
+// TestAFilterThatPrintsWithoutEndIsNoProblem: its output is among git's messages.
+func TestWhatAFilterPrintsIsBounded(t *testing.T) {
+	r := newRepository(t)
+	r.write(".gitattributes", "main.go filter=loud\n")
+	r.git("add", ".")
+	r.git("commit", "--quiet", "-m", "filter")
+	r.git("config", "filter.loud.required", "true")
+	r.git("config", "filter.loud.smudge", "head -c 20000000 /dev/zero | tr '\\0' x >&2; false")
+	_, err := checkOut(t.Context(), t, "HEAD")
+	if err == nil || len(err.Error()) > maxGitOutput+1000 {
+		t.Errorf("got an error of %d bytes, want one of %d at most", len(fmt.Sprint(err)), maxGitOutput)
+	}
 }

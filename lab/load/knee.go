@@ -51,7 +51,7 @@ type Knee struct {
 	Criterion string  `json:"criterion"`
 	LimitNS   int64   `json:"limit_ns"`  // of the criterion
 	Confirmed bool    `json:"confirmed"` // every confirmation found a rate
-	// higher rates failed because this generator was late
+	// this generator cannot offer more: it was late, or the rate is its highest
 	Generator bool      `json:"generator"`
 	Estimates []float64 `json:"estimates"` // one of each confirmation
 	Probes    []Probe   `json:"probes"`    // in the order in which they ran
@@ -93,7 +93,7 @@ func (f *finder) find() error {
 	if err == nil {
 		good, err = f.bisect(good, bad)
 	}
-	f.knee.Generator = f.bad == generatorLate
+	f.knee.Generator = f.bad == generatorLate || good >= f.MaxRate
 	for i := 0; i < confirmations && good > 0 && err == nil; i++ {
 		var estimate float64
 		estimate, err = f.confirm(good)
@@ -181,7 +181,7 @@ func (k *Knee) WriteText(w io.Writer) error {
 	case !k.Confirmed:
 		text += fmt.Sprintf("\nno rate had %s whenever it was tried\n", what)
 	case k.Generator:
-		text += fmt.Sprintf("\nat least %.1f/s with %s; above, %s\n", k.Low, what, generatorLate)
+		text += fmt.Sprintf("\nat least %.1f/s with %s: this generator cannot offer more\n", k.Low, what)
 	default:
 		text += fmt.Sprintf("\nthe knee is at %.1f/s, from %.1f to %.1f in %d searches: %s\n", k.Rate, k.Low, k.High, len(k.Estimates), what)
 	}

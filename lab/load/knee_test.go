@@ -40,8 +40,8 @@ func TestSearchFindsTheKnee(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := min(bears, s.MaxRate)
-		if k.Rate > want || k.Rate < want*0.96 || k.Low > k.Rate || k.High < k.Rate || k.High > want || k.Confirmed != (want > 0) || len(k.Probes) != *n || *n > 120 {
-			t.Errorf("server of %v/s: got %v (%v to %v), confirmed %v, by %d probes; want %v", bears, k.Rate, k.Low, k.High, k.Confirmed, *n, want)
+		if k.Rate > want || k.Rate < want*0.96 || k.Low > k.Rate || k.High < k.Rate || k.High > want || k.Confirmed != (want > 0) || k.Generator != (bears > s.MaxRate) || len(k.Probes) != *n || *n > 120 {
+			t.Errorf("server of %v/s: got %v (%v to %v), confirmed %v, limited by the generator %v, by %d probes; want %v", bears, k.Rate, k.Low, k.High, k.Confirmed, k.Generator, *n, want)
 		}
 	}
 }

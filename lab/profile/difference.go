@@ -33,13 +33,11 @@ type Difference struct {
 
 // A Side is one of the two subjects.
 type Side struct {
-	Subject  string  `json:"subject"`
-	Samples  int     `json:"samples"`
-	Messages float64 `json:"messages"`
-	PeriodNS int64   `json:"period_ns"` // of CPU that a sample stands for
-	// CPU per message of the same trials by the lab's accounting: a check of the samples
-	Accounted Cost     `json:"accounted_ns"`
-	Notes     []string `json:"notes,omitempty"`
+	Subject  string   `json:"subject"`
+	Samples  int      `json:"samples"`
+	Messages float64  `json:"messages"`
+	PeriodNS int64    `json:"period_ns"` // of CPU that a sample stands for
+	Notes    []string `json:"notes,omitempty"`
 }
 
 // A Row is a function or a system call with what it costs.

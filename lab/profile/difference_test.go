@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/lab/profile/sampler"
 	"weir/lab/result"
 )
 
@@ -110,6 +111,14 @@ func TestAStackBelongsToOneRow(t *testing.T) {
 		if got := rowOf(c.frames); got != c.want {
 			t.Errorf("%v: got %v, want %v", c.frames, got, c.want)
 		}
+	}
+}
+
+// TestASampleWithoutAStackHasARow: the kernel records one where it cannot walk the stack.
+func TestASampleWithoutAStackHasARow(t *testing.T) {
+	named := newResolver(nil).name(&sampler.Recording{Samples: []sampler.Sample{{PID: 1}}})
+	if got := rowOf(named[0].frames); got != (rowKey{unknownCode, KindFunction}) {
+		t.Errorf("got the row %v, want that of unknown code", got)
 	}
 }
 

@@ -66,6 +66,9 @@ func (r *resolver) stack(x sampler.Sample, maps []sampler.Mapping) []Frame {
 		frames = append(frames, Frame{Name: name, Kernel: true})
 	}
 	frames = r.userFrames(frames, x, maps)
+	if len(frames) == 0 { // the kernel had no memory to walk the stack in
+		frames = append(frames, Frame{Name: unknownCode})
+	}
 	slices.Reverse(frames)
 	return frames
 }

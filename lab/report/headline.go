@@ -76,14 +76,15 @@ func headlineControlDiffers(h *result.Headline) bool {
 	return h.ControlHigh > 0 && (h.ControlLow > 1 || h.ControlHigh < 1)
 }
 
-// headlineTable shows the headline in one row; nil: the run has none.
+// headlineTable shows the headline in one row; nil: the run has none. The last columns are left out
+// where the table is too wide for the terminal.
 func (d *Digest) headlineTable() *Table {
 	h := d.Headline
 	if h == nil {
 		return nil
 	}
-	t := &Table{Caption: "The headline, which was tested first and alone", Align: "lllrrrrr",
-		Head: []string{"First / second", "Metric", "Verdict", "Ratio", "Interval", "Means", "Looks", "Blocks"}}
+	t := &Table{Caption: "The headline, which was tested first and alone", Align: "llrrlrrr",
+		Head: []string{"First / second", "Verdict", "Ratio", "Interval", "Metric", "Means", "Looks", "Blocks"}}
 	ratio, means := format.Absent, format.Absent
 	if h.Ratio > 0 {
 		ratio = format.Times(h.Ratio)
@@ -91,7 +92,7 @@ func (d *Digest) headlineTable() *Table {
 	if a, b := d.kind.Compare().HeadlineMeans(&d.Results); a > 0 && b > 0 {
 		means = d.headlineMean(a) + " / " + d.headlineMean(b)
 	}
-	t.Add(h.A+" / "+h.B, d.metricName(h.Metric), h.Verdict, ratio, format.Between(h.Low, h.High), means, format.Count(h.Looks), format.Count(h.Blocks))
+	t.Add(h.A+" / "+h.B, h.Verdict, ratio, format.Between(h.Low, h.High), d.metricName(h.Metric), means, format.Count(h.Looks), format.Count(h.Blocks))
 	return t
 }
 

@@ -116,7 +116,7 @@ func kneeNote(k result.Knee) string {
 	case k.Why != "":
 		return k.Why
 	case k.GeneratorBound:
-		return "the generator was late at higher rates"
+		return "the generator cannot offer more"
 	case !k.Confirmed:
 		return "not every search found a rate"
 	}

@@ -17,7 +17,7 @@ type Knee struct {
 	High float64 `json:"high"`
 	// every search of Estimates found a rate, and there was time for all
 	Confirmed bool `json:"confirmed"`
-	// higher rates failed because the generator was late: the knee is at least Low
+	// the generator cannot offer more: the knee is at least Low
 	GeneratorBound bool      `json:"generator_bound"`
 	Estimates      []float64 `json:"estimates"`     // the results of the searches
 	Why            string    `json:"why,omitempty"` // why the search ended early

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -94,6 +95,33 @@ func TestCloseRemovesTheCgroup(t *testing.T) {
 		_ = cmd.Wait()
 		if _, err := os.Stat(c.dir); !os.IsNotExist(err) {
 			t.Errorf("%s after Close: got error %v, want it removed", c.dir, err)
+		}
+	})
+}
+
+// TestCloseKillsADaemonAfterItsCommandHasEnded: nothing but its descent from this process identifies
+// the daemon then.
+func TestCloseKillsADaemonAfterItsCommandHasEnded(t *testing.T) {
+	eachMethod(t, func(t *testing.T, g *Group) {
+		if !methodOf(t).countsExited {
+			t.Skip("orphans cannot be identified")
+		}
+		file := filepath.Join(t.TempDir(), "pid")
+		cmd := exec.Command("sh", "-c", "env -i setsid sh -c 'echo $$ > "+file+"; exec sleep 1000' & while [ ! -s "+file+" ]; do sleep .01; done")
+		if err := errors.Join(g.Start(cmd, Placement{}), cmd.Wait()); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Close(); err != nil {
+			t.Errorf("Close: got error %v, want none", err)
+		}
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+		if s, ok := readStat(pid); ok && s.state != 'Z' {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Errorf("got the process %d after Close, want none", pid)
 		}
 	})
 }

@@ -179,13 +179,23 @@ func (t *tree) hasVariable(pid int) bool {
 // adopted reports whether a process is an orphan that became a child of this process and whose
 // environment names no other tree: a daemon that forked twice and cleared its environment.
 func (t *tree) adopted(pid int, s procStat) bool {
-	if !t.countsExited || s.parent != os.Getpid() || s.state == 'Z' {
+	if !t.countsExited || s.parent != os.Getpid() || s.state == 'Z' || !usesPidfds() {
 		return false
 	}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	held := heldProcesses()
-	return err == nil && !bytes.Contains(env, []byte(groupVariable+"=")) && len(held) > 1 && !held[pid]
+	return err == nil && !bytes.Contains(env, []byte(groupVariable+"=")) && !heldProcesses()[pid]
 }
+
+// usesPidfds reports whether os/exec holds a pidfd of each child that it started and has not waited
+// for. It does where waitid takes pidfds (Linux 5.4).
+var usesPidfds = sync.OnceValue(func() bool {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)                                                        //nolint:errcheck // nothing is lost
+	return unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED, nil) == unix.ECHILD // it is no child
+})
 
 func (t *tree) cpu() (time.Duration, error) {
 	if t.countsExited {

@@ -15,15 +15,13 @@ import (
 	"weir/internal/tail"
 )
 
-// outputGrace is how long children of a killed tool may keep its output open.
-const outputGrace = 2 * time.Second
-
 // errorLines is the number of last lines of a tool's output in an error.
 const errorLines = 12
 
 // Build runs the subject's build command, if it has one. log (may be nil) receives the tool's
 // output. Concurrent builds of one subject, also by several processes, run one after another. The
-// error contains the tool's last lines. When ctx ends, the tool and its children are killed.
+// error contains the tool's last lines. When the tool or ctx ends, the processes that the tool
+// started are killed. A build has no time limit of its own.
 func (s *Subject) Build(ctx context.Context, log io.Writer) error {
 	if len(s.BuildCmd) == 0 {
 		return nil
@@ -40,7 +38,7 @@ func (s *Subject) Build(ctx context.Context, log io.Writer) error {
 		cmd.Stdout = io.MultiWriter(last, log)
 	}
 	cmd.Stderr = cmd.Stdout
-	return s.buildError(ctx, cmd.Run(), last.String())
+	return s.buildError(ctx, s.runTool(cmd), last.String())
 }
 
 // buildError returns why a build failed; nil if it did not.
@@ -61,21 +59,8 @@ func (s *Subject) buildError(ctx context.Context, err error, printed string) err
 		s.atShell(s.fillFolders(s.BuildCmd)), printable(strings.Join(lines, "\n")))
 }
 
-// tool prepares a command of the subject that runs to its end. It has its own process group, so
-// that all its children are killed when ctx ends.
-func (s *Subject) tool(ctx context.Context, words []string) *exec.Cmd {
-	words = s.fillFolders(words)
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Dir = s.Dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = outputGrace
-	return cmd
-}
-
 // lock separates builds and starts of one subject, across processes. A build holds it exclusively
-// and a start shares it, so that an incomplete program is never started. The end of ctx ends the
-// wait for it.
+// and a start shares it, so that an incomplete program is never started. ctx limits the wait.
 func (s *Subject) lock(ctx context.Context, how int) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Out, 0o755); err != nil {
 		return nil, fmt.Errorf("%s: cannot create the folder of its build: %w", s.Name, err)
@@ -84,25 +69,24 @@ func (s *Subject) lock(ctx context.Context, how int) (unlock func(), err error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot lock its build: %w", s.Name, err)
 	}
-	if err := flock(ctx, f, how); err != nil {
+	if err := awaitLock(ctx, f, how); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: cannot lock its build in %s: %w", s.Name, s.Out, err)
 	}
 	return func() { f.Close() }, nil
 }
 
-// lockPoll is how often a lock is tried that another process holds.
-const lockPoll = 20 * time.Millisecond
-
-// flock locks f, for which it waits until ctx ends.
-func flock(ctx context.Context, f *os.File, how int) error {
+// awaitLock locks a file as soon as no other process holds it.
+func awaitLock(ctx context.Context, f *os.File, how int) error {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
 	for {
 		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-		if err != syscall.EWOULDBLOCK && err != syscall.EINTR {
+		if err != syscall.EINTR && err != syscall.EWOULDBLOCK {
 			return err
 		}
 		select {
-		case <-time.After(lockPoll):
+		case <-tick.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -72,7 +72,7 @@ func (s *Subject) SourceFiles() []string {
 
 func (s *Subject) lines() (n int) {
 	for _, file := range s.SourceFiles() {
-		f, err := os.Open(file)
+		f, err := openRegular(file)
 		if err != nil {
 			continue
 		}

@@ -1,7 +1,6 @@
 package subject
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -60,14 +59,14 @@ func (s *Subject) Missing() string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
 	defer cancel()
-	var said bytes.Buffer
+	var said head
 	cmd := s.tool(ctx, s.CheckCmd)
 	cmd.Stderr = &said
-	err := cmd.Run()
+	err := s.runTool(cmd)
 	if err == nil {
 		return ""
 	}
-	if line := firstLine(said.String()); line != "" {
+	if line := firstLine(string(said.kept)); line != "" {
 		return line
 	}
 	return fmt.Sprintf("its check failed: %s: %v", shellWords(s.fillFolders(s.CheckCmd)), err)

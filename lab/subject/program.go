@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 )
 
@@ -41,7 +40,7 @@ func filesOf(name string) (files []string) {
 
 // digest adds a file's content, followed by its length as a separator.
 func digest(h io.Writer, file string) {
-	f, err := os.Open(file)
+	f, err := openRegular(file)
 	if err != nil {
 		fmt.Fprintln(h, "missing")
 		return

@@ -28,7 +28,7 @@ func Read(file string) (*Subject, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, fileName)
 	}
-	data, err := os.ReadFile(file)
+	data, err := readDescription(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s does not exist: give the path of a subject.toml", file)
 	}

@@ -83,8 +83,7 @@ func (s *Subject) checkStart(p Params, pl Place) error {
 	return nil
 }
 
-// launch starts the run command with its pipes and goroutines. The end of ctx ends the wait for a
-// build.
+// launch starts the run command with its pipes and goroutines.
 func (s *Subject) launch(ctx context.Context, g *sample.Group, p Params, pl Place) (*Process, error) {
 	words := s.Command(p)
 	cmd := exec.Command(words[0], words[1:]...)

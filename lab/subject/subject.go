@@ -132,14 +132,7 @@ func (p Params) withDefaults() Params {
 }
 
 // Serves reports whether the subject has the workload.
-func (s *Subject) Serves(workload string) bool {
-	for _, w := range s.Workloads {
-		if w == workload {
-			return true
-		}
-	}
-	return false
-}
+func (s *Subject) Serves(workload string) bool { return slices.Contains(s.Workloads, workload) }
 
 // ServesTLS reports whether the run command takes a certificate.
 func (s *Subject) ServesTLS() bool { return s.usesPlaceholder("{cert}") }

@@ -10,9 +10,11 @@ func (s *Subject) version() string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
 	defer cancel()
-	said, err := s.tool(ctx, s.VersionCmd).Output()
-	if err != nil {
+	var said head
+	cmd := s.tool(ctx, s.VersionCmd)
+	cmd.Stdout = &said
+	if err := s.runTool(cmd); err != nil {
 		return ""
 	}
-	return firstLine(string(said))
+	return firstLine(string(said.kept))
 }

@@ -48,13 +48,22 @@ func (c *Common) LoopPattern(pattern string) string {
 	return cmp.Or(pattern, load.Staggered)
 }
 
-// CheckConnections returns what is wrong with the load's own connections; empty if they are valid.
-func (c *Common) CheckConnections() string {
+// CheckLoop returns what is wrong with the load's connections, its rate or the arrival pattern of its
+// messages, of which unit is the plural; empty if they are valid. connections are all that the load
+// is offered on, and maxRate limits the rate over them.
+func (c *Common) CheckLoop(unit, arrivals string, connections []int, maxRate float64) string {
+	most := float64(slices.Max(connections))
 	switch {
 	case Duplicate("connections", c.Connections) != "":
 		return Duplicate("connections", c.Connections)
 	case slices.ContainsFunc(c.Connections, func(n int) bool { return n < 1 || n > load.MaxConnections }):
 		return fmt.Sprintf("connections must be numbers from 1 to %d", load.MaxConnections)
+	case c.Rate != 0 && !(c.Rate >= load.MinRate && c.Rate*most <= maxRate):
+		return fmt.Sprintf("a rate of %v %s a second a connection is out of range: give %v to %.0f for %.0f connections, or none for a closed loop", c.Rate, unit, load.MinRate, maxRate/most, most)
+	case arrivals != "" && !slices.Contains(load.Patterns, arrivals):
+		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", arrivals)
+	case arrivals != "" && c.Rate == 0:
+		return "a closed loop has no arrival pattern: give a rate with it"
 	}
 	return ""
 }

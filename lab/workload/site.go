@@ -89,7 +89,7 @@ func (s *Site) portFor(of *subject.Subject) (int, error) {
 // createNamespaces puts the two ends into network namespaces of their own, joined by a veth pair.
 func (s *Site) createNamespaces() error {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		return errors.New("lab: --namespace needs Linux and root: leave it out, or run as root")
+		return errors.New("lab: --veth needs Linux and root: leave it out, or run as root")
 	}
 	cable, err := network.Cable(fmt.Sprintf("weir%d", os.Getpid()))
 	if err != nil {

@@ -51,8 +51,7 @@
 // # Limitations
 //
 // The first looks have hardly any error to spend. With 40 planned blocks, no look before the
-// eighth has an interval, and with 20 none before the fourth. If the time ends before the last
-// planned block, a part of the error is not used, and more tests than necessary are undecided.
+// eighth has an interval, and with 20 none before the fourth.
 //
 // The error rates are simulated for package lab/gate: a margin of 2.5 %, 40 blocks of eight trials,
 // and half of the error that the gate allows. They hold for normal blocks, and for others as far as

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"weir/lab/contract"
-	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -47,7 +46,6 @@ type Load struct {
 
 // Limits of a load.
 const (
-	minRate    = 1e-3 // calls a second on a connection
 	maxStreams = 1000
 	maxSize    = 4 << 20 // bytes of the string; gRPC's servers accept messages of 4 MiB
 )
@@ -68,20 +66,13 @@ func (l *Load) Pattern() string { return l.LoopPattern(l.Arrivals) }
 
 // Check implements workload.Load. It replaces the file of the message by its content.
 func (l *Load) Check(in workload.Context) string {
+	if bad := cmp.Or(l.CheckLoop("calls", l.Arrivals, in.Connections, httpload.MaxRate), l.Encryption.Check()); bad != "" {
+		return bad
+	}
 	most := float64(slices.Max(in.Connections))
 	switch {
-	case l.CheckConnections() != "":
-		return l.CheckConnections()
-	case l.Encryption.Check() != "":
-		return l.Encryption.Check()
 	case !methodPath.MatchString(l.Method):
 		return fmt.Sprintf("the method %q is invalid: write /PACKAGE.SERVICE/METHOD, such as /helloworld.Greeter/SayHello", l.Method)
-	case l.Rate != 0 && !(l.Rate >= minRate && l.Rate*most <= httpload.MaxRate):
-		return fmt.Sprintf("a rate of %v calls a second a connection is out of range: give %v to %.0f for %.0f connections, or none for a closed loop", l.Rate, minRate, httpload.MaxRate/most, most)
-	case l.Arrivals != "" && !slices.Contains(load.Patterns, l.Arrivals):
-		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", l.Arrivals)
-	case l.Arrivals != "" && l.Rate == 0:
-		return "a closed loop has no arrival pattern: give a rate with it"
 	case l.Streams < 0 || l.Streams > maxStreams || most*float64(max(l.Streams, 1)) > httpload.MaxStreams:
 		return fmt.Sprintf("streams must be from 1 to %d, and at most %d on all %.0f connections", maxStreams, httpload.MaxStreams, most)
 	case l.Size < 0 || l.Size > maxSize:

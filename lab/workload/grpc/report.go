@@ -1,10 +1,8 @@
 package grpc
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"weir/lab/compare"
 	"weir/lab/report"
@@ -56,28 +54,9 @@ func answers(d *report.Digest) report.Section {
 func answerTable(d *report.Digest, g *report.Group) *report.Table {
 	t := &report.Table{Caption: format.Upper(d.Caption(g)), Align: "lrrrl", Head: []string{"Subject", "Answered", "p50, ms", "p99, ms", "Errors, including the warm-ups"}}
 	for _, c := range g.Measured() {
-		attempted, answered, errors := outcome(c)
-		t.Add(c.Subject, format.Percent(min(1, answered/attempted)), format.Sig(c.Millis(report.P50)), format.Sig(c.Millis(report.P99)), errors)
+		t.Add(c.Subject, format.Percent(http.Answered(c)), format.Sig(c.Millis(report.P50)), format.Sig(c.Millis(report.P99)), cmp.Or(http.ErrorKinds(c), "none"))
 	}
 	return t
-}
-
-// outcome returns how many calls of a cell were due and how many were answered, and the errors.
-func outcome(c *report.Cell) (attempted, answered float64, errors string) {
-	var kinds format.Tally
-	for _, t := range c.Trials {
-		if t.HTTP == nil {
-			continue
-		}
-		attempted, answered = attempted+float64(t.HTTP.Attempted), answered+float64(t.Messages)
-		for _, kind := range slices.Sorted(maps.Keys(t.HTTP.Errors)) {
-			kinds.Add(kind, t.HTTP.Errors[kind])
-		}
-	}
-	if errors = strings.Join(kinds.ByCount().Phrases("%s %s"), ", "); errors == "" {
-		errors = "none"
-	}
-	return attempted, answered, errors
 }
 
 // Summary returns the ranking by CPU, and the tables of rates.

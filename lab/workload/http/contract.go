@@ -3,6 +3,7 @@ package http
 import (
 	"fmt"
 	"net/http"
+	"sync"
 
 	"weir/lab/contract"
 	"weir/lab/subject"
@@ -57,8 +58,9 @@ var checks = []contract.Check{
 // bench is one HTTP server under a check.
 type bench struct {
 	*contract.Bench
-	www      *www      // the files that it serves
-	upstream *upstream // the server behind a proxy; nil for others
+	www      *www       // the files that it serves
+	upstream *upstream  // the server behind a proxy; nil for others
+	large    sync.Mutex // held while a body is read beyond smallBody
 }
 
 // prepare makes the files, and starts the upstream of a proxy.

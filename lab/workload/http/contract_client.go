@@ -49,6 +49,8 @@ type response struct {
 const (
 	// maxBody is the longest body of a response that the checks read, in bytes.
 	maxBody = 64 << 20
+	// smallBody is the part of a body that every connection may hold at once, in bytes.
+	smallBody = 1 << 20
 	// maxHead is the longest head of a response that the checks read, in bytes.
 	maxHead = 1 << 20
 	// maxInterim is how many 1xx responses may come before the final one.
@@ -90,7 +92,7 @@ func (v *conn) write(text string) { contract.WriteText(v.out, text) }
 func (v *conn) read(method string) response {
 	r := v.readHead(method)
 	v.allowed.left = 2 * maxBody // chunks have a head each
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	body, err := v.b.readBody(r.Body)
 	contract.Expect(len(body) <= maxBody, "expected a body of at most %d MiB, saw more", maxBody>>20)
 	length := "in chunks or up to the end of the connection"
 	if r.ContentLength >= 0 {
@@ -98,6 +100,20 @@ func (v *conn) read(method string) response {
 	}
 	contract.Expect(err == nil, "expected a body %s, saw %d bytes: %w", length, len(body), contract.DescribeError(err))
 	return response{r, body}
+}
+
+// readBody reads a body, or a byte more than maxBody of it. It may be called from any goroutine. Only
+// one body at a time is read beyond smallBody, so that all connections together hold little more
+// than one large body.
+func (b *bench) readBody(from io.Reader) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(from, smallBody))
+	if err != nil || len(body) < smallBody {
+		return body, err
+	}
+	b.large.Lock()
+	defer b.large.Unlock()
+	rest, err := io.ReadAll(io.LimitReader(from, maxBody+1-smallBody))
+	return append(body, rest...), err
 }
 
 // readHead reads the head of the final response. Interim ones are skipped: a client must be able

@@ -3,7 +3,10 @@ package http
 import (
 	"bufio"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"weir/lab/contract"
 )
@@ -11,7 +14,7 @@ import (
 // reading returns a connection from which the checks read text, and then more for ever.
 func reading(text string, more string) *conn {
 	a := &allowance{from: &endless{strings.NewReader(text), more}}
-	return &conn{in: bufio.NewReader(a), allowed: a}
+	return &conn{in: bufio.NewReader(a), allowed: a, b: &bench{}}
 }
 
 // endless is text that is followed by more, again and again.
@@ -33,6 +36,52 @@ func TestInterimResponsesAreSkipped(t *testing.T) {
 	var got response
 	if err := contract.Try(func() { got = v.read("GET") }); err != nil || got.StatusCode != 200 || string(got.body) != "hi" {
 		t.Errorf("got %+v (%v), want the final response", got, err)
+	}
+}
+
+// counted is an endless body that counts the readers that are beyond smallBody.
+type counted struct {
+	read  int
+	large *atomic.Int64
+	most  *atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	before := c.read
+	c.read += len(p)
+	if before < smallBody && c.read >= smallBody {
+		return len(p), nil
+	}
+	if before >= smallBody {
+		if n := c.large.Add(1); n > c.most.Load() {
+			c.most.Store(n)
+		}
+		time.Sleep(time.Microsecond) // so that others read meanwhile, if they may
+		c.large.Add(-1)
+	}
+	return len(p), nil
+}
+
+// TestLargeBodiesAreHeldOneAtATime: a server that sends endless bodies on all connections must not
+// use up the memory.
+func TestLargeBodiesAreHeldOneAtATime(t *testing.T) {
+	var b bench
+	var large, most atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if body, err := b.readBody(&counted{large: &large, most: &most}); err != nil || len(body) != maxBody+1 {
+				t.Errorf("got %d bytes and %v, want a byte more than %d", len(body), err, maxBody)
+			}
+		})
+	}
+	if all.Wait(); most.Load() != 1 {
+		t.Errorf("got %d large bodies at a time, want 1", most.Load())
+	}
+	for _, size := range []int{0, smallBody - 1, smallBody, smallBody + 1} {
+		if body, err := b.readBody(strings.NewReader(strings.Repeat("x", size))); err != nil || len(body) != size {
+			t.Errorf("%d bytes: got %d (%v), want all", size, len(body), err)
+		}
 	}
 }
 

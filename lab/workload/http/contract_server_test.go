@@ -100,6 +100,13 @@ func (f *faultyWeb) serve(l net.Listener) int {
 	if f.fault == "chatters" {
 		fmt.Println("ready")
 	}
+	if f.fault == "prints without end" {
+		for text := make([]byte, 1<<20); ; {
+			if _, err := os.Stdout.Write(text); err != nil {
+				return 1
+			}
+		}
+	}
 	go f.accept(l)
 	<-term
 	if f.fault == "drops at SIGTERM" {

@@ -7,6 +7,7 @@ import (
 	"weir/lab/contract"
 	"weir/lab/internal/contracttest"
 	"weir/lab/subject"
+	"weir/lab/workload/http/httpload"
 )
 
 // faultyWebSubject returns the tests' HTTP server with a fault (empty: none).
@@ -15,6 +16,15 @@ func faultyWebSubject(t *testing.T, fault string, workloads ...string) *subject.
 	return contracttest.Subject(t, `paradigm="goroutine per connection"
 workloads=["`+strings.Join(workloads, `", "`)+`"]`, "web", "--fault", fault, "--listen", "{addr}", "--workload", "{workload}", "--www", "{www}", "--sleep-ms", "{sleep_ms}",
 		"--sleep-every", "{sleep_every}", "--upstream", "{upstream}", "--gzip={gzip}", "--cert", "{cert}", "--key", "{key}")
+}
+
+// TestAServerThatPrintsWithoutEndIsKilled: its output would fill the disk.
+func TestAServerThatPrintsWithoutEndIsKilled(t *testing.T) {
+	t.Parallel()
+	_, failed := outcomes(t, faultyWebSubject(t, "prints without end", Requests), Needs{Requests: []httpload.Request{{Path: pagePath}}})
+	if want := "answer: standard output: expected at most 512 MiB, saw more, and killed the server"; len(failed) == 0 || failed[0] != want {
+		t.Errorf("got failed %q, want the first to be %q", failed, want)
+	}
 }
 
 func TestCorrectWebServerPasses(t *testing.T) {

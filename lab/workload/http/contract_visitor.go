@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -163,7 +162,7 @@ func (v *visitor2) ask(r httpload.Request, _ bool) {
 		a, err := v.RoundTrip(write(r, v.scheme, v.c.b.Addr()).WithContext(ctx))
 		contract.Expect(err == nil, "expected a response by HTTP/2: %w", contract.DescribeError(err))
 		defer a.Body.Close()
-		body, err := io.ReadAll(io.LimitReader(a.Body, maxBody+1))
+		body, err := v.c.b.readBody(a.Body)
 		contract.Expect(len(body) <= maxBody, "expected a body of at most %d MiB, saw more", maxBody>>20)
 		contract.Expect(err == nil, "expected a whole body, saw %d bytes: %w", len(body), contract.DescribeError(err))
 		judge(r, a, body)

@@ -9,12 +9,10 @@ import (
 	"strings"
 
 	"weir/lab/contract"
-	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
 	"weir/lab/workload/http/httpload"
-	"weir/lab/workload/stream/streamload"
 )
 
 // Load is the requests offered to a subject. Without a Rate the loop is closed: a connection sends
@@ -77,25 +75,17 @@ func (l *Load) Pattern() string { return l.LoopPattern(l.Arrivals) }
 // Check implements workload.Load.
 func (l *Load) Check(in workload.Context) string {
 	workload.SetDefault(&l.Path, defaultPaths[in.Workload])
-	if bad := cmp.Or(l.checkMix(in.Workload), l.checkSize(in.Workload)); bad != "" {
+	if bad := cmp.Or(l.checkMix(in.Workload), l.checkSize(in.Workload), l.CheckLoop("requests", l.Arrivals, in.Connections, httpload.MaxRate), l.Encryption.Check()); bad != "" {
 		return bad
 	}
 	most := float64(slices.Max(in.Connections))
 	switch {
-	case l.CheckConnections() != "":
-		return l.CheckConnections()
-	case l.Encryption.Check() != "":
-		return l.Encryption.Check()
 	case in.Workload == Requests && !requestTarget.MatchString(l.target()):
 		return fmt.Sprintf("the path %q is not the target of a request: write for example /hello?name=me", l.Path)
 	case in.Workload != Requests && !filePath.MatchString(l.Path) || strings.Contains(l.Path, ".."):
 		return fmt.Sprintf("the path %q is not a plain file path: write for example /%s", l.Path, textFile)
-	case l.Rate != 0 && !(l.Rate >= 1e-3 && l.Rate*most <= streamload.MaxRate):
-		return fmt.Sprintf("a rate of %v requests a second a connection is out of range: give 0.001 to %.0f for %.0f connections, or none for a closed loop", l.Rate, streamload.MaxRate/most, most)
-	case l.Arrivals != "" && !slices.Contains(load.Patterns, l.Arrivals):
-		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", l.Arrivals)
-	case l.Arrivals != "" && l.Rate == 0:
-		return "a closed loop has no arrival pattern: give a rate with it"
+	case most*float64(max(l.Streams, 1)) > httpload.MaxStreams:
+		return fmt.Sprintf("%d streams on each of %.0f connections are too many: give at most %d on all", l.Streams, most, httpload.MaxStreams)
 	case l.Requests < 0 || l.Requests > maxRequests || l.Requests > 0 && l.Rate != 0:
 		return fmt.Sprintf("requests must be from 0 to %d, and are for a closed loop, which has no rate", maxRequests)
 	case l.SleepMS < 0 || l.SleepMS > 60_000 || l.SleepEvery < 0 || (l.SleepMS > 0) != (l.SleepEvery > 0):

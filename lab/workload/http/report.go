@@ -100,41 +100,32 @@ func (Report) Describe(l result.Load) string {
 	if l.Requests.HTTP2 {
 		s += ", by HTTP/2 with " + format.Plural(max(l.Requests.Streams, 1), "stream", "streams")
 	}
-	if l.Requests.Pattern != "" {
-		s += ", arrivals " + format.Pattern(l.Requests.Pattern)
-	}
-	if l.Requests.Count > 0 {
-		s += fmt.Sprintf(", %s requests", format.Count(l.Requests.Count))
-	}
-	if l.Requests.NoKeepAlive {
-		s += ", a connection for each"
-	}
-	if l.Requests.TLS {
-		s += ", by TLS"
-	}
-	if l.Requests.SleepEvery > 0 {
-		s += fmt.Sprintf(", one in %d sleeps %s ms", l.Requests.SleepEvery, format.Count(l.Requests.SleepMS))
-	}
-	if l.Requests.Filters > 0 {
-		s += ", " + format.Plural(l.Requests.Filters, "pass-through component", "pass-through components")
-	}
-	if l.Requests.Gzip {
-		s += ", compressed"
-	}
-	if l.Requests.Cold {
-		s += ", no warm-up"
-	}
-	return s
+	return s + DescribeRest(l.Requests)
 }
 
-// DescribeRest describes what loads of calls and of WebSocket messages have in common with those
-// of requests, to be appended: ", arrivals poisson, by TLS".
+// DescribeRest describes the settings of loads of requests, of calls and of WebSocket messages that
+// are described alike, to be appended: ", arrivals poisson, by TLS".
 func DescribeRest(q result.Requests) (s string) {
 	if q.Pattern != "" {
 		s += ", arrivals " + format.Pattern(q.Pattern)
 	}
+	if q.Count > 0 {
+		s += fmt.Sprintf(", %s requests", format.Count(q.Count))
+	}
+	if q.NoKeepAlive {
+		s += ", a connection for each"
+	}
 	if q.TLS {
 		s += ", by TLS"
+	}
+	if q.SleepEvery > 0 {
+		s += fmt.Sprintf(", one in %d sleeps %s ms", q.SleepEvery, format.Count(q.SleepMS))
+	}
+	if q.Filters > 0 {
+		s += ", " + format.Plural(q.Filters, "pass-through component", "pass-through components")
+	}
+	if q.Gzip {
+		s += ", compressed"
 	}
 	if q.Cold {
 		s += ", no warm-up"

@@ -34,9 +34,9 @@ func (d digest) without(g *report.Group, unset func(*result.Requests)) *report.G
 	})
 }
 
-// answered returns the share of the due requests that were answered in the windows of a subject's
+// Answered returns the share of the due requests that were answered in the windows of a subject's
 // trials; NaN if none was due.
-func answered(c *report.Cell) float64 {
+func Answered(c *report.Cell) float64 {
 	got, of := 0.0, 0.0
 	for _, t := range c.Trials {
 		if t.HTTP != nil {
@@ -46,9 +46,9 @@ func answered(c *report.Cell) float64 {
 	return min(1, got/of)
 }
 
-// errorKinds formats the errors of all accepted trials by kind, including the warm-ups: "timeout
+// ErrorKinds formats the errors of all accepted trials by kind, including the warm-ups: "timeout
 // 12, reset 3".
-func errorKinds(c *report.Cell) string {
+func ErrorKinds(c *report.Cell) string {
 	var kinds format.Tally
 	for _, t := range c.Trials {
 		for k, n := range requestsOf(t).Errors {
@@ -76,7 +76,7 @@ func (d digest) representative() []*report.Group {
 	}
 	g := d.Groups[0]
 	for _, at := range d.sweep() {
-		if !slices.ContainsFunc(at.Cells, func(c *report.Cell) bool { return !(answered(c) >= nearlyAll) }) {
+		if !slices.ContainsFunc(at.Cells, func(c *report.Cell) bool { return !(Answered(c) >= nearlyAll) }) {
 			g = at
 		}
 	}

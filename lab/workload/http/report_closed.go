@@ -90,7 +90,7 @@ func (d digest) loopTable(g *report.Group) *report.Table {
 	column := func(at int, head string, of func(*report.Cell) string) {
 		t.InsertColumn(at, head, 'r', func(row int) string { return of(cells[row]) })
 	}
-	t.InsertColumn(len(t.Head), "Errors", 'l', func(row int) string { return errorKinds(cells[row]) })
+	t.InsertColumn(len(t.Head), "Errors", 'l', func(row int) string { return ErrorKinds(cells[row]) })
 	if d.isPublished(g) {
 		column(5, "Published, s", func(c *report.Cell) string { return format.Fixed(publishedOf(c.Subject).seconds, 2) })
 		column(5, "Published requests/s", func(c *report.Cell) string { return format.Fixed(publishedOf(c.Subject).rate, 2) })

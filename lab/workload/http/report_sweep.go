@@ -69,12 +69,12 @@ func (d digest) sweepSection() report.Section {
 // sweepTables returns the tables of the sweep; some may be empty.
 func (d digest) sweepTables(groups []*report.Group) []*report.Table {
 	return []*report.Table{
-		d.acrossRates(groups, "Answered of the attempted requests", func(c *report.Cell) string { return format.Percent(answered(c)) }),
+		d.acrossRates(groups, "Answered of the attempted requests", func(c *report.Cell) string { return format.Percent(Answered(c)) }),
 		d.acrossRates(groups, "CPU, µs per answered request", func(c *report.Cell) string { return format.Sig(c.PerMessage.Mean) }),
 		d.acrossRates(groups, "Time to the answer, p50 / p99, ms", func(c *report.Cell) string {
 			return format.Sig(c.Millis(report.P50)) + " / " + format.Sig(c.Millis(report.P99))
 		}),
-		d.acrossRates(groups, "Errors, including the warm-ups", errorKinds),
+		d.acrossRates(groups, "Errors, including the warm-ups", ErrorKinds),
 	}
 }
 
@@ -105,7 +105,7 @@ func (d digest) acrossRates(groups []*report.Group, caption string, say func(*re
 func (d digest) highestRateHeld(groups []*report.Group, subject string) (rate float64, gaveOut, ok bool) {
 	for _, g := range groups {
 		c := g.MeasuredCell(subject)
-		if c != nil && !(answered(c) >= nearlyAll) {
+		if c != nil && !(Answered(c) >= nearlyAll) {
 			return rate, true, true
 		}
 		if c != nil {
@@ -169,7 +169,7 @@ func (d digest) sweepFigures(groups []*report.Group) []*figure.Figure {
 		return figure.Lines{Name: name, Title: title, Desc: "One curve for each subject.", X: figure.Axis{Label: "attempted requests/s", Log: true, At: rates}, Y: y,
 			Curves: append(curves, d.Curves(func(g *report.Group, c *report.Cell) (figure.XY, bool) {
 				e, at := of(c), d.attempted(g)
-				return figure.XY{X: at, Y: e.Mean, Hover: fmt.Sprintf("%s, %s attempted/s: %s, %s answered", c.Subject, format.Short(at), e, format.Percent(answered(c)))}, slices.Contains(groups, g)
+				return figure.XY{X: at, Y: e.Mean, Hover: fmt.Sprintf("%s, %s attempted/s: %s, %s answered", c.Subject, format.Short(at), e, format.Percent(Answered(c)))}, slices.Contains(groups, g)
 			})...)}.Draw()
 	}
 	single := func(v float64) report.Estimate {

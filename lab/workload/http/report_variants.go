@@ -120,7 +120,7 @@ func (d digest) gzipTable(g *report.Group) *report.Table {
 		size := report.Median(c.Trials, func(t *result.Trial) float64 {
 			return float64(requestsOf(t).BodyBytes) / float64(max(t.Messages, 1))
 		})
-		t.Add(c.Subject, c.PerMessage.String(), more, format.Count(int(size+0.5)), format.Percent(answered(c)), format.Sig(c.Millis(report.P50)), format.Sig(c.Millis(report.P99)))
+		t.Add(c.Subject, c.PerMessage.String(), more, format.Count(int(size+0.5)), format.Percent(Answered(c)), format.Sig(c.Millis(report.P50)), format.Sig(c.Millis(report.P99)))
 	}
 	return t
 }

@@ -11,7 +11,7 @@ func (Report) Compare() compare.Kind {
 		Metrics: metrics, Latency: mean, Describe: Report{}.Describe,
 		Figures: []compare.Figure{
 			{Unit: "ops/s", Better: "higher", Of: (*result.Trial).Rate},
-			{Unit: "gbit/s", Better: "higher", Of: func(t *result.Trial) float64 { return figures(t).GbitS }},
+			{Unit: "gbit/s", Better: "higher", Of: func(t *result.Trial) float64 { return stackOf(t).GbitS }},
 			{Unit: "mean-us", Better: "lower", Of: mean},
 		}}
 }
@@ -19,7 +19,7 @@ func (Report) Compare() compare.Kind {
 // metrics returns the metrics of an operation. Idle connections have none: only their memory is of
 // interest. The variation of CPU is not compared, because the load is not constant.
 func metrics(t *result.Trial) []string {
-	s := figures(t)
+	s := stackOf(t)
 	if s.Operation == result.OperationIdle {
 		return nil
 	}
@@ -34,12 +34,4 @@ func metrics(t *result.Trial) []string {
 }
 
 // mean returns the mean time of a trial's operations in microseconds.
-func mean(t *result.Trial) float64 { return figures(t).MeanUS }
-
-// figures returns a trial's stack figures, or zeros if it has none.
-func figures(t *result.Trial) result.OnStack {
-	if t.Stack == nil {
-		return result.OnStack{}
-	}
-	return *t.Stack
-}
+func mean(t *result.Trial) float64 { return stackOf(t).MeanUS }

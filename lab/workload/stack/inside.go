@@ -77,7 +77,7 @@ func runInside(ctx context.Context, g *sample.Group, placement sample.Placement,
 	stderr := tail.New(4096)
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.Dir, &out, stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr, cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, time.Second
 	if err := g.Start(cmd, placement); err != nil {
 		return r, fmt.Errorf("lab: %s cannot start: %w", s.Name, err)
 	}

@@ -89,14 +89,6 @@ func (l *Load) unofferable(connections []int) string {
 	return ""
 }
 
-// MessageRate implements workload.Load.
-func (l *Load) MessageRate(connections int) float64 {
-	if l.Rate > 0 {
-		return l.Rate * float64(connections)
-	}
-	return workload.GuessedRate
-}
-
 // Recorded implements workload.Load.
 func (l *Load) Recorded() result.Load {
 	r := l.Common.Recorded()

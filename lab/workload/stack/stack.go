@@ -38,7 +38,7 @@ func (Workload) Contract() contract.Kind { return Contract }
 // created for the trials. It lets both ends use all cores.
 func (Workload) Open(_ context.Context, s *workload.Site, _ []workload.Load) (workload.Session, error) {
 	if s.Targets || s.InNamespaces() {
-		return nil, errors.New("lab: a TCP/IP stack runs on a device that the lab makes for each trial: leave --target and --namespace out")
+		return nil, errors.New("lab: a TCP/IP stack runs on a device that the lab makes for each trial: leave --target and --veth out")
 	}
 	var err error
 	if s.Server, s.Load, s.SharedCores, err = s.Placements(0); err != nil {

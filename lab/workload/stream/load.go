@@ -32,9 +32,9 @@ func (*Load) Pattern() string { return "" }
 func (l *Load) Check(c workload.Context) string {
 	switch {
 	case len(l.Connections) > 0:
-		return "connections of a load are for the workloads page, files, proxy, chat and stack: leave them out, or set one of these"
+		return "a load of messages has no connections of its own: set connections for the experiment"
 	case l.Cold:
-		return "cold is for the workloads page, files, proxy, chat and stack: leave it out, or set one of these"
+		return "a load of messages cannot be cold: leave that out, or set another workload"
 	case l.WorkUS < 0 || l.WorkUS > 1e6 || l.WaitMS < 0 || l.WaitMS > 60_000:
 		return "work_us must be from 0 to 1000000 and wait_ms from 0 to 60000"
 	case c.Capacity && (l.Bits != 0 || l.Rate == 0):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	nethttp "net/http"
 	"strings"
@@ -84,7 +85,7 @@ func (n needs) visit(b *bench) *visitor {
 	c, _, err := websocket.Dial(ctx, scheme+"://"+b.Addr()+n.Path, o) //nolint:bodyclose // the connection has it
 	transport.CloseIdleConnections()
 	contract.Expect(err == nil, "expected an upgrade of %s: %w", n.Path, contract.DescribeError(err))
-	c.SetReadLimit(-1)
+	c.SetReadLimit(-1)                                    // ask keeps no more than the echo
 	context.AfterFunc(b.Context, func() { c.CloseNow() }) //nolint:errcheck // it may be closed
 	return &visitor{c, n, b}
 }
@@ -121,9 +122,26 @@ func (v *visitor) ask(k int) {
 	}
 	err := v.Write(ctx, kind, want)
 	contract.Expect(err == nil, "message %d: expected it to be taken: %w", k+1, contract.DescribeError(err))
-	gotKind, got, err := v.Read(ctx)
+	gotKind, got, err := v.receive(ctx, len(want)+maxShown)
 	contract.Expect(err == nil, "message %d: expected an answer: %w", k+1, contract.DescribeError(err))
 	contract.Expect(!v.n.Echo || kind == gotKind && bytes.Equal(got, want), "message %d: expected its echo %.40q (%v), saw %.40q (%v): a load with --message and without echo takes any answer", k+1, want, kind, got, gotKind)
+}
+
+// maxShown is how many bytes of an answer an error shows.
+const maxShown = 40
+
+// receive receives a message, and returns at most the first bytes of it. A server may send a message
+// without end.
+func (v *visitor) receive(ctx context.Context, most int) (kind websocket.MessageType, content []byte, err error) {
+	kind, message, err := v.Reader(ctx)
+	if err != nil {
+		return kind, nil, err
+	}
+	content, err = io.ReadAll(io.LimitReader(message, int64(most)))
+	if err == nil {
+		_, err = io.Copy(io.Discard, message)
+	}
+	return kind, content, err
 }
 
 // upgrade checks that an upgrade is accepted, a message answered, and Close too.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -49,6 +50,12 @@ func talk(addr, fault, cert, key string) int {
 			case fault == "is silent":
 				continue
 			case fault == "hangs up":
+				return
+			case fault == "sends without end":
+				w, err := c.Writer(r.Context(), kind)
+				for err == nil {
+					_, err = w.Write(make([]byte, 1<<20))
+				}
 				return
 			}
 			if c.Write(r.Context(), kind, text) != nil {
@@ -155,5 +162,19 @@ func TestEachFaultFailsItsCheck(t *testing.T) {
 		if len(failed) == 0 || !strings.HasPrefix(failed[0], test.want) {
 			t.Errorf("a server that %s: got failed %q, want the first to start with %q", test.fault, failed, test.want)
 		}
+	}
+}
+
+// TestAMessageWithoutEndIsNotKept: the checks of many connections would use up the memory.
+func TestAMessageWithoutEndIsNotKept(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, failed := outcomes(t, server(t, "sends without end", false), Load{})
+	runtime.ReadMemStats(&after)
+	if want := "upgrade: message 1: expected an answer: nothing more within the time allowed"; len(failed) == 0 || failed[0] != want {
+		t.Errorf("got failed %q, want the first to be %q", failed, want)
+	}
+	if used := int64(after.HeapSys - before.HeapSys); used > 256<<20 {
+		t.Errorf("got %d MiB more of memory in use, want a part of the message only", used>>20)
 	}
 }

@@ -1,14 +1,13 @@
 package websocket
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"weir/lab/contract"
-	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
@@ -38,7 +37,6 @@ type Load struct {
 
 const (
 	defaultSize = 100
-	minRate     = 1e-3     // messages a second on a connection
 	maxMessage  = 64 << 10 // bytes of Message, which is an argument of the generator
 )
 
@@ -60,12 +58,10 @@ func (l *Load) Check(in workload.Context) string {
 	} else {
 		l.Text = true
 	}
-	most := float64(slices.Max(in.Connections))
+	if bad := cmp.Or(l.CheckLoop("messages", l.Arrivals, in.Connections, wsload.MaxRate), l.Encryption.Check()); bad != "" {
+		return bad
+	}
 	switch {
-	case l.CheckConnections() != "":
-		return l.CheckConnections()
-	case l.Encryption.Check() != "":
-		return l.Encryption.Check()
 	case !pathForm.MatchString(l.Path):
 		return fmt.Sprintf("the path %q is not that of an upgrade: write for example /chat?room=a", l.Path)
 	case l.Message != "" && l.Size != 0:
@@ -74,12 +70,6 @@ func (l *Load) Check(in workload.Context) string {
 		return fmt.Sprintf("the message must be valid text of at most %d bytes, without zero bytes: give size for others", maxMessage)
 	case l.Size < 0 || l.Size > wsload.MaxSize:
 		return fmt.Sprintf("messages of %d bytes are out of range: give 1 to %d", l.Size, wsload.MaxSize)
-	case l.Rate != 0 && !(l.Rate >= minRate && l.Rate*most <= wsload.MaxRate):
-		return fmt.Sprintf("a rate of %v messages a second a connection is out of range: give %v to %.0f for %.0f connections, or none for a closed loop", l.Rate, minRate, wsload.MaxRate/most, most)
-	case l.Arrivals != "" && !slices.Contains(load.Patterns, l.Arrivals):
-		return fmt.Sprintf("the pattern %q is unknown: give staggered, together or poisson", l.Arrivals)
-	case l.Arrivals != "" && l.Rate == 0:
-		return "a closed loop has no arrival pattern: give a rate with it"
 	}
 	if err := httpload.CheckMix([]httpload.Request{{Headers: l.Headers}}); err != nil {
 		return strings.TrimPrefix(err.Error(), "load: ")

@@ -3,6 +3,7 @@ package httpload
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"hash"
 	"io"
 
@@ -12,7 +13,9 @@ import (
 const (
 	maxVariants = 16        // encodings of the body that are remembered
 	maxEncoded  = 64 << 20  // bytes of an encoded body
-	maxLearned  = 256 << 20 // bytes of an expected body that is taken from the server
+	maxLearned  = 256 << 20 // bytes of an expected body that is taken from the server, decoded
+	// bytes that an encoded body may have beyond twice the expected one
+	encodedExtra = 64 << 10
 )
 
 // bodies compares bodies with the expected one. It is not safe for concurrent use.
@@ -36,10 +39,16 @@ func (b *body) reset() {
 	}
 }
 
+// maxEncodedBody returns how many bytes of an encoded body are kept. A useful encoding is not longer
+// than the body. A server that sends more must not use up the memory by many connections.
+func (s *bodies) maxEncodedBody() int64 {
+	return min(maxEncoded, 2*int64(len(s.want))+encodedExtra)
+}
+
 // feed compares the next piece of a body with the expected one. An encoded piece is kept for right.
 func (s *bodies) feed(b *body, piece []byte, coding response.Coding) {
 	if coding == response.Gzip && s.gzip {
-		if b.received += int64(len(piece)); b.received <= maxEncoded {
+		if b.received += int64(len(piece)); b.received <= s.maxEncodedBody() {
 			b.encoded = append(b.encoded, piece...)
 		}
 		return
@@ -59,7 +68,7 @@ func (s *bodies) isExpected(b *body, coding response.Coding) bool {
 			return true
 		}
 	}
-	if b.received > maxEncoded || !decodes(b.encoded, s.want) {
+	if b.received > s.maxEncodedBody() || !decodes(b.encoded, s.want) {
 		return false
 	}
 	if len(s.variants) < maxVariants {
@@ -68,13 +77,9 @@ func (s *bodies) isExpected(b *body, coding response.Coding) bool {
 	return true
 }
 
-// decodes reports whether encoded is want in gzip. It decodes at most one byte more than want has.
+// decodes reports whether encoded is want in gzip. It decodes little more than want has.
 func decodes(encoded, want []byte) bool {
-	z, err := gzip.NewReader(bytes.NewReader(encoded))
-	if err != nil {
-		return false
-	}
-	got, err := io.ReadAll(io.LimitReader(z, int64(len(want))+1))
+	got, err := gunzip(encoded, len(want))
 	return err == nil && bytes.Equal(got, want)
 }
 
@@ -84,12 +89,22 @@ func (s *bodies) learn(first []byte, coding response.Coding) error {
 		s.want = bytes.Clone(first)
 		return nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(first))
-	if err != nil {
-		return err
-	}
-	if s.want, err = io.ReadAll(z); err == nil {
-		s.variants = append(s.variants, bytes.Clone(first))
+	want, err := gunzip(first, maxLearned)
+	if err == nil {
+		s.want, s.variants = want, append(s.variants, bytes.Clone(first))
 	}
 	return err
+}
+
+// gunzip decodes gzip to at most limit bytes.
+func gunzip(encoded []byte, limit int) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(encoded))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
+	if err == nil && len(text) > limit {
+		err = fmt.Errorf("it has more than %d bytes when it is decoded", limit)
+	}
+	return text, err
 }

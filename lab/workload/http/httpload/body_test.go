@@ -84,3 +84,32 @@ func TestRememberedEncodingsAreLimited(t *testing.T) {
 		t.Errorf("got %d remembered encodings, want %d", len(s.variants), maxVariants)
 	}
 }
+
+// TestEncodedBodiesAreBounded: on many connections they would use up the memory, as would one that
+// is short and long when it is decoded.
+func TestEncodedBodiesAreBounded(t *testing.T) {
+	s := &bodies{want: []byte(page), gzip: true}
+	var b body
+	for range 1000 {
+		s.feed(&b, []byte(page), response.Gzip)
+	}
+	if limit := 2*len(page) + encodedExtra; len(b.encoded) > limit || s.isExpected(&b, response.Gzip) {
+		t.Errorf("got %d bytes kept, want at most %d, and a wrong body", len(b.encoded), limit)
+	}
+	if text, err := gunzip(zipped(t, page, 9), len(page)); err != nil || string(text) != page {
+		t.Errorf("as long as allowed: got %d bytes (%v), want the page", len(text), err)
+	}
+	if text, err := gunzip(zipped(t, strings.Repeat(page, 1000), 9), len(page)); err == nil || len(text) > len(page)+1 || !strings.Contains(err.Error(), "when it is decoded") {
+		t.Errorf("longer: got %d bytes and error %v, want an error after %d bytes", len(text), err, len(page))
+	}
+}
+
+// TestALongBodyIsNotSearched: its JSON would take many times its size.
+func TestALongBodyIsNotSearched(t *testing.T) {
+	long := bytes.Repeat([]byte("[0,"), MaxSearched)
+	for _, check := range []Check{{Match: "x"}, {JSON: []string{"a=1"}}} {
+		if err := (&Request{Check: check}).Judge(200, long); err == nil || !strings.Contains(err.Error(), "that are searched") {
+			t.Errorf("%+v: got %v, want an error that the body is too long", check, err)
+		}
+	}
+}

@@ -1,5 +1,5 @@
-// Package http is a load generator for web servers. It checks every response, and reports latencies
-// and how well it kept its own schedule.
+// Package httpload is a load generator for web servers. It checks every response, and reports
+// latencies and how well it kept its own schedule.
 //
 // There are two loops. In the closed loop each connection sends its next request when it has the
 // response to the last one, as ab does. This measures the highest rate of a server, but hides the

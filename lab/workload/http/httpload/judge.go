@@ -23,7 +23,11 @@ func (r *Request) Judge(status int, body []byte) error {
 	if r.Check.Body != nil && string(body) != *r.Check.Body {
 		return fmt.Errorf("expected the body %.60q, saw %.60q", *r.Check.Body, body)
 	}
-	if _, detail := newPartCheck(r.Check, false).judgeText(body); detail != "" {
+	parts := newPartCheck(r.Check, false)
+	if parts.searches() && len(body) > MaxSearched {
+		return fmt.Errorf("its body has more than the %d bytes that are searched", MaxSearched)
+	}
+	if _, detail := parts.judgeText(body); detail != "" {
 		return errors.New(detail)
 	}
 	return nil

@@ -2,11 +2,9 @@ package httpload
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"regexp"
 
 	"weir/lab/workload/http/httpload/response"
@@ -102,19 +100,10 @@ func (k *partCheck) decode(b *body) ([]byte, error) {
 	if b.received == 0 {
 		return nil, nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(b.encoded))
-	if err != nil {
-		return nil, err
-	}
-	limit := maxEncoded
 	if k.searches() {
-		limit = MaxSearched
+		return gunzip(b.encoded, MaxSearched)
 	}
-	text, err := io.ReadAll(io.LimitReader(z, int64(limit)+1))
-	if err == nil && len(text) > limit {
-		err = fmt.Errorf("it has more than %d bytes when it is decoded", limit)
-	}
-	return text, err
+	return gunzip(b.encoded, maxEncoded)
 }
 
 // judgeStream judges a body of which only the length and the hash were kept.

@@ -48,7 +48,7 @@ func (c *Conn) headReceived(s *stream) error {
 	}
 	s.head, s.headDone = f.head, true
 	c.events.Head(s.handle, s.head, len(c.block))
-	if c.ends && c.streams[s.id] == s { // the event may have cancelled it
+	if c.ends && c.streams[c.blockID] == s { // the event may have cancelled it
 		return c.ended(s, f.trailer)
 	}
 	return nil
