@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -54,25 +52,6 @@ func TestBuildRunsInTheFolderAndWritesToOut(t *testing.T) {
 	}
 	if err := s.Build(t.Context(), nil); err != nil {
 		t.Errorf("without a log: got error %v, want none", err)
-	}
-}
-
-// TestTheWaitForAnotherBuildEndsWithItsContext: a Ctrl-C must not wait for the build of another
-// process.
-func TestTheWaitForAnotherBuildEndsWithItsContext(t *testing.T) {
-	s := scratch(t, "plain", `build = ["true"]`)
-	unlock, err := s.lock(t.Context(), syscall.LOCK_EX)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := s.Build(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("while another builds: got error %v, want %v", err, context.Canceled)
-	}
-	unlock()
-	if err := s.Build(t.Context(), nil); err != nil {
-		t.Errorf("after it has built: got error %v, want none", err)
 	}
 }
 
