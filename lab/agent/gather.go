@@ -81,9 +81,8 @@ func joined(parts []*part, name string) (e Event, all bool) {
 	return e, true
 }
 
-// merged returns the report of all parts, with times of the coordinator's clock. The caller holds
-// the lock.
-func (s *Session) merged(parts []*part) (json.RawMessage, error) {
+// mergedLocked returns the report of all parts, with times of the coordinator's clock.
+func (s *Session) mergedLocked(parts []*part) (json.RawMessage, error) {
 	reports := make([]json.RawMessage, len(parts))
 	for i, p := range parts {
 		text, length, err := withStart(p.report, p.at["measuring"])

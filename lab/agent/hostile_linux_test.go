@@ -291,3 +291,31 @@ func TestTextsOfAgentsDoNotControlTheTerminal(t *testing.T) {
 	i.conn.Publish(eventSubject("evil"), encode(eventMessage{Session: r.Session, Seq: 1, Event: Event{Event: eventExit}, Error: "\x1b[2J\nweir: all is well"}))
 	wantFailure(t, s, "\ufffd[2J\ufffdweir: all is well")
 }
+
+func TestStrangersAreRefused(t *testing.T) {
+	c, other := listen(t, ListenConfig{}), listen(t, ListenConfig{})
+	serveAgent(t, c, "a")
+	waitFor(t, c, 1)
+	for want, change := range map[string]func(*ServeConfig){
+		"rejects the token":               func(s *ServeConfig) { s.Token = other.Token() },
+		"another fingerprint":             func(s *ServeConfig) { s.Fingerprint = other.Fingerprint() },
+		"the fingerprint":                 func(s *ServeConfig) { s.Fingerprint = "sha256:00" },
+		"there is an agent \"a\" already": func(s *ServeConfig) { s.Name = "a" },
+		"must be tls://HOST:PORT":         func(s *ServeConfig) { s.URL = strings.Replace(s.URL, "//", "//user:secret@", 1) },
+		"the name":                        func(s *ServeConfig) { s.Name = "a.>" },
+		"the token is missing":            func(s *ServeConfig) { s.Token = "" },
+	} {
+		err := <-serveAgent(t, c, "stranger", change)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q", err, want)
+		}
+		for _, secret := range []string{c.Token(), other.Token(), "user:secret"} {
+			if err != nil && strings.Contains(err.Error(), secret) {
+				t.Errorf("the error %v holds a secret", err)
+			}
+		}
+	}
+	if all := waitFor(t, c, 1); len(all) != 1 {
+		t.Errorf("got the agents %v, want a alone", all)
+	}
+}

@@ -159,7 +159,7 @@ func (s *Session) finish() (json.RawMessage, error) {
 		s.result = append(s.result, Part{Agent: p.agent, Before: p.clock, After: after[i], StartedLate: s.lateness(p), Report: p.report})
 	}
 	s.usages = usages
-	return s.merged(s.parts)
+	return s.mergedLocked(s.parts)
 }
 
 // watchServers has the agents beside servers record their CPU.

@@ -337,8 +337,8 @@ func (s *Session) Close() error {
 	return s.closeErr
 }
 
-// endLoad has an agent kill what is left of its load. One that does not answer, or cannot do it, has
-// fallen out.
+// endLoad has an agent kill what is left of its load. One that does not answer, or cannot do it,
+// has fallen out.
 func (s *Session) endLoad(name string) error {
 	c := s.coordinator
 	if err := c.request(context.WithoutCancel(s.ctx), name, request{Do: doEnd, Session: s.number}); err != nil {

@@ -1,5 +1,9 @@
 // Package printable cleans text of strangers before it is printed: an escape sequence in it would
 // control the terminal, and marks of the direction of writing would disguise what it says.
+//
+// # Limitations
+//
+// Letters that look alike stay as they are, and accents may be many on one letter.
 package printable
 
 import (
