@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"path/filepath"
 	"slices"
@@ -265,6 +266,11 @@ func (a *agentLoad) ended() error {
 	return a.explain(cmp.Or(a.session.Err(), errors.New("lab: the agents ended the load early")))
 }
 
+// silent implements source. The trial can be repeated: the agent may be on a busy machine.
+func (a *agentLoad) silent(limit time.Duration) error {
+	return &agent.Disturbance{Kind: agent.LateAgent, Agent: a.session.Last(), Reason: fmt.Sprintf("sent no event for %v that the others had sent", limit)}
+}
+
 func (a *agentLoad) close() error { return a.session.Close() }
 
 // explain returns the error of a load as that of a generator on this machine.
@@ -297,6 +303,9 @@ func (a *agentLoad) fill(t *result.Trial, s *workload.Running, seen *observation
 		if err := json.Unmarshal(part.Report, &r); err != nil {
 			return fmt.Errorf("lab: the report of agent %s: %w", part.Agent.Name, err)
 		}
+		if why := notOfShare(a.shares[i], &r); why != "" {
+			return &agent.Disturbance{Kind: agent.WrongReport, Agent: part.Agent.Name, Reason: why}
+		}
 		share := result.AgentShare{Agent: part.Agent.Name, Connections: a.shares[i].Cell.Connections, OfferedRate: r.OfferedRate, Messages: r.Messages, WarmMessages: r.WarmMessages, LatenessUS: r.LatenessUS,
 			ClockOffsetUS: us(part.Before.Offset), ClockBoundUS: us(part.Before.Bound), StartedLateUS: us(part.StartedLate)}
 		if r.WindowNS > 0 {
@@ -310,6 +319,22 @@ func (a *agentLoad) fill(t *result.Trial, s *workload.Running, seen *observation
 		return seen.addUsage(used)
 	}
 	return nil
+}
+
+// notOfShare says why a report is not that of a share with a rate; empty if it may be. The limits
+// are ten standard deviations of arrivals at random, and a tenth of what was due. Less may be due
+// to a generator whose connections are lost, and more may be done than was due, after a stall.
+func notOfShare(s workload.Share, r *load.Report) string {
+	due := s.Load.Shared().Rate * float64(s.Cell.Connections) * float64(r.WindowNS) / 1e9
+	if due == 0 {
+		return ""
+	}
+	slack := due/10 + 10*math.Sqrt(due) + float64(s.Cell.Connections)
+	offered, done := float64(r.Offered), float64(r.Messages)
+	if offered > due+slack || offered < due-slack && len(r.Errors) == 0 || done > 2*due+slack {
+		return fmt.Sprintf("says that %d messages were due and %d done, and its share were %.0f", r.Offered, r.Messages, due)
+	}
+	return ""
 }
 
 // addUsage adds what a server used on another machine.

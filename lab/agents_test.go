@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"weir/lab/agent"
+	"weir/lab/load"
 	"weir/lab/result"
 	"weir/lab/subject"
 	"weir/lab/workload"
+	"weir/lab/workload/stream"
 )
 
 // TestRunsThatAgentsCannotOfferAreRefusedBeforeTheyStart: the error says what to do. Only the
@@ -73,6 +75,44 @@ func TestAnAgentsDisturbanceRejectsTheTrial(t *testing.T) {
 	err := record(&x, load.explain(&agent.LoadError{Agent: "b", Text: "load: too many open files"}))
 	if err == nil || !strings.Contains(err.Error(), "too many open files (agent b)") {
 		t.Errorf("got error %v, want one of the run that names the agent", err)
+	}
+}
+
+// TestAReportOfAnotherLoadThanTheShareIsRefused: its share are 100 messages a second on each of 4
+// connections.
+func TestAReportOfAnotherLoadThanTheShareIsRefused(t *testing.T) {
+	share := workload.Share{Load: &stream.Load{Common: workload.Common{Rate: 100}}, Cell: workload.Cell{Connections: 4}}
+	closed := workload.Share{Load: &stream.Load{}, Cell: workload.Cell{Connections: 4}}
+	const second = int64(time.Second)
+	for name, c := range map[string]struct {
+		share workload.Share
+		r     load.Report
+		right bool
+	}{
+		"all":                       {share, load.Report{Offered: 400, Messages: 400, WindowNS: second}, true},
+		"arrivals at random":        {share, load.Report{Offered: 460, Messages: 430, WindowNS: second}, true},
+		"after a stall":             {share, load.Report{Offered: 400, Messages: 700, WindowNS: second}, true},
+		"a few in a short window":   {share, load.Report{Offered: 8, Messages: 8, WindowNS: second / 100}, true},
+		"with lost connections":     {share, load.Report{Offered: 100, Messages: 1, Errors: map[string]int64{"closed": 3}, WindowNS: second}, true},
+		"a closed loop":             {closed, load.Report{Offered: 1 << 40, Messages: 1 << 40, WindowNS: second}, true},
+		"too many due":              {share, load.Report{Offered: 1 << 40, Messages: 400, WindowNS: second}, false},
+		"too many done":             {share, load.Report{Offered: 400, Messages: 1 << 40, WindowNS: second}, false},
+		"too few without a reason":  {share, load.Report{Offered: 100, Messages: 100, WindowNS: second}, false},
+		"nothing, without a reason": {share, load.Report{WindowNS: second}, false},
+	} {
+		if why := notOfShare(c.share, &c.r); (why == "") != c.right {
+			t.Errorf("%s: got the reason %q, want one: %v", name, why, !c.right)
+		}
+	}
+}
+
+// TestASilentAgentRejectsTheTrial: its generator does not go on, and the agent itself answers.
+func TestASilentAgentRejectsTheTrial(t *testing.T) {
+	g := &generator{source: &agentLoad{session: &agent.Session{}}, events: make(chan agent.Event), onTick: func() {}}
+	_, err := g.awaitEvent(t.Context(), "connected", time.Millisecond)
+	var x result.Trial
+	if err := record(&x, err); err != nil || len(x.RejectedBecause) != 1 || !strings.Contains(x.RejectedBecause[0], "sent no event for 1ms") {
+		t.Errorf("got error %v, %+v; want a rejection", err, x)
 	}
 }
 

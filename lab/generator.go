@@ -34,6 +34,8 @@ type source interface {
 	send(command string) error
 	// ended returns why the events ended early.
 	ended() error
+	// silent returns the error of a load without an event for so long.
+	silent(limit time.Duration) error
 	// close ends the load in any state.
 	close() error
 }
@@ -135,6 +137,11 @@ func withSubject(err error, subject string) error {
 	return err
 }
 
+// silent implements source.
+func (p *loadProcess) silent(limit time.Duration) error {
+	return fmt.Errorf("lab: the load generator sent no event for %v", limit)
+}
+
 // send implements source. It writes a command to the generator's standard input.
 func (p *loadProcess) send(command string) error {
 	if _, err := io.WriteString(p.stdin, command+"\n"); err != nil {
@@ -181,7 +188,7 @@ func (g *generator) eachEvent(ctx context.Context, limit time.Duration, f func(a
 		case <-pulse.C:
 			g.onTick()
 		case <-timeout.C:
-			return fmt.Errorf("lab: the load generator sent no event for %v", limit)
+			return g.silent(limit)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -32,7 +32,7 @@ func openJournal[T any](name string) (*journal[T], []T, error) {
 }
 
 // errInUse is the error of a file that another process has locked.
-var errInUse = errors.New("another weir uses it now: wait until that has ended, or name another directory")
+var errInUse = errors.New("another weir uses it now: wait until that has ended")
 
 // restore locks the file, returns its values and truncates an incomplete last line.
 func restore[T any](f *os.File) ([]T, error) {

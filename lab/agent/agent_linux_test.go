@@ -332,34 +332,6 @@ func TestAgentsOfAnotherVersionAreRefused(t *testing.T) {
 	}
 }
 
-func TestStrangersAreRefused(t *testing.T) {
-	c, other := listen(t, ListenConfig{}), listen(t, ListenConfig{})
-	serveAgent(t, c, "a")
-	waitFor(t, c, 1)
-	for want, change := range map[string]func(*ServeConfig){
-		"rejects the token":               func(s *ServeConfig) { s.Token = other.Token() },
-		"another fingerprint":             func(s *ServeConfig) { s.Fingerprint = other.Fingerprint() },
-		"the fingerprint":                 func(s *ServeConfig) { s.Fingerprint = "sha256:00" },
-		"there is an agent \"a\" already": func(s *ServeConfig) { s.Name = "a" },
-		"must be tls://HOST:PORT":         func(s *ServeConfig) { s.URL = strings.Replace(s.URL, "//", "//user:secret@", 1) },
-		"the name":                        func(s *ServeConfig) { s.Name = "a.>" },
-		"the token is missing":            func(s *ServeConfig) { s.Token = "" },
-	} {
-		err := <-serveAgent(t, c, "stranger", change)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got error %v, want %q", err, want)
-		}
-		for _, secret := range []string{c.Token(), other.Token(), "user:secret"} {
-			if err != nil && strings.Contains(err.Error(), secret) {
-				t.Errorf("the error %v holds a secret", err)
-			}
-		}
-	}
-	if all := waitFor(t, c, 1); len(all) != 1 {
-		t.Errorf("got the agents %v, want a alone", all)
-	}
-}
-
 // TestAPartitionedAgentFallsOut: no byte passes between it and the coordinator any more, and no
 // connection is closed.
 func TestAPartitionedAgentFallsOut(t *testing.T) {

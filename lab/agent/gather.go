@@ -46,6 +46,16 @@ func (p *part) take(m eventMessage) error {
 	return nil
 }
 
+// progress returns how many of the events of eventOrder are behind the part, or skipped.
+func (p *part) progress() int {
+	for i, name := range slices.Backward(eventOrder) {
+		if p.at[name] != 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
 // joined returns the event of all parts, once each part has had it. The first to start a window and
 // the last to end anything count.
 func joined(parts []*part, name string) (e Event, all bool) {

@@ -19,10 +19,11 @@ type impostor struct {
 	conn   *nats.Conn
 	name   string
 	starts chan request  // requests to start a load
+	ending string        // the answer to the request to end a load; empty: done
 	ended  time.Duration // from the start of a window to the end that play says
 }
 
-func newImpostor(t *testing.T, c *Coordinator, name string) *impostor {
+func newImpostor(t *testing.T, c *Coordinator, name string, ending ...string) *impostor {
 	t.Helper()
 	closed := make(chan struct{})
 	conn, err := connect(t.Context(), &ServeConfig{URL: c.URL(), Fingerprint: c.Fingerprint(), Token: c.Token(), Name: name, connection: name + " impostor"}, func() { close(closed) })
@@ -30,13 +31,17 @@ func newImpostor(t *testing.T, c *Coordinator, name string) *impostor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close(); <-closed })
-	i := &impostor{t: t, conn: conn, name: name, starts: make(chan request, 1)}
+	i := &impostor{t: t, conn: conn, name: name, ending: strings.Join(ending, ""), starts: make(chan request, 1)}
 	i.subscribe(clockSubject(name), func(m *nats.Msg) { m.Respond(encode(clockReply{ReceivedNS: now(), SentNS: now()})) })
 	i.subscribe(requestSubject(name), func(m *nats.Msg) {
 		if r, err := parse[request](m.Data); err == nil && r.Do == doStart {
 			i.starts <- r
 		}
-		m.Respond(encode(reply{}))
+		answer := reply{}
+		if strings.Contains(string(m.Data), `"do":"end"`) {
+			answer.Error = i.ending
+		}
+		m.Respond(encode(answer))
 	})
 	return i
 }
@@ -258,6 +263,22 @@ func TestAWindowOfAnotherLengthIsADisturbance(t *testing.T) {
 	}
 }
 
+// TestAnAgentThatCannotEndItsLoadFallsOut: the load would disturb the next trial. The run goes on.
+func TestAnAgentThatCannotEndItsLoadFallsOut(t *testing.T) {
+	c := listen(t, ListenConfig{})
+	i := newImpostor(t, c, "evil", "it does not end")
+	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
+		t.Fatal(why)
+	}
+	s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
+	if err := s.Close(); err != nil {
+		t.Errorf("closing: got error %v, want none", err)
+	}
+	if state := c.State(); len(state.Agents) != 0 {
+		t.Errorf("got the agents %v, want none", state.Agents)
+	}
+}
+
 // TestTextsOfAgentsDoNotControlTheTerminal: they are in errors, which are printed.
 func TestTextsOfAgentsDoNotControlTheTerminal(t *testing.T) {
 	c := listen(t, ListenConfig{})
@@ -269,4 +290,32 @@ func TestTextsOfAgentsDoNotControlTheTerminal(t *testing.T) {
 	r := <-i.starts
 	i.conn.Publish(eventSubject("evil"), encode(eventMessage{Session: r.Session, Seq: 1, Event: Event{Event: eventExit}, Error: "\x1b[2J\nweir: all is well"}))
 	wantFailure(t, s, "\ufffd[2J\ufffdweir: all is well")
+}
+
+func TestStrangersAreRefused(t *testing.T) {
+	c, other := listen(t, ListenConfig{}), listen(t, ListenConfig{})
+	serveAgent(t, c, "a")
+	waitFor(t, c, 1)
+	for want, change := range map[string]func(*ServeConfig){
+		"rejects the token":               func(s *ServeConfig) { s.Token = other.Token() },
+		"another fingerprint":             func(s *ServeConfig) { s.Fingerprint = other.Fingerprint() },
+		"the fingerprint":                 func(s *ServeConfig) { s.Fingerprint = "sha256:00" },
+		"there is an agent \"a\" already": func(s *ServeConfig) { s.Name = "a" },
+		"must be tls://HOST:PORT":         func(s *ServeConfig) { s.URL = strings.Replace(s.URL, "//", "//user:secret@", 1) },
+		"the name":                        func(s *ServeConfig) { s.Name = "a.>" },
+		"the token is missing":            func(s *ServeConfig) { s.Token = "" },
+	} {
+		err := <-serveAgent(t, c, "stranger", change)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q", err, want)
+		}
+		for _, secret := range []string{c.Token(), other.Token(), "user:secret"} {
+			if err != nil && strings.Contains(err.Error(), secret) {
+				t.Errorf("the error %v holds a secret", err)
+			}
+		}
+	}
+	if all := waitFor(t, c, 1); len(all) != 1 {
+		t.Errorf("got the agents %v, want a alone", all)
+	}
 }

@@ -72,6 +72,25 @@ func TestAClockMayDrift(t *testing.T) {
 	}
 }
 
+func TestTheAgentThatHoldsTheOthersUpIsNamed(t *testing.T) {
+	with := func(name string, events ...string) *part {
+		p := newPart(Agent{Name: name})
+		for _, e := range events {
+			p.at[e] = 1
+		}
+		return p
+	}
+	for want, s := range map[string]*Session{
+		"":  {},
+		"b": {parts: []*part{with("a", "connected", "sending"), with("b", "connected"), with("c", "connected", "sending", "progress")}},
+		"a": {parts: []*part{with("a"), with("b")}},
+	} {
+		if got := s.Last(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestEventsAreJoinedWhenAllAgentsHadThem(t *testing.T) {
 	a, b := newPart(Agent{Name: "a"}), newPart(Agent{Name: "b"})
 	b.clock.Offset = 1000

@@ -153,6 +153,19 @@ func (s *Session) Agents() (all []Agent) {
 	return all
 }
 
+// Last returns the name of the agent that has come least far with the load, the first of several.
+func (s *Session) Last() (name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	least := len(eventOrder)
+	for _, p := range s.parts {
+		if n := p.progress(); n < least {
+			least, name = n, p.agent.Name
+		}
+	}
+	return name
+}
+
 // subscribe makes the agents' events arrive in the inbox. While it is full, they wait in their
 // subscription. The connection drops events that exceed its limits, which fails the session.
 func (s *Session) subscribe() error {
@@ -324,13 +337,12 @@ func (s *Session) Close() error {
 	return s.closeErr
 }
 
-// endLoad has an agent kill what is left of its load. One that does not answer has fallen out.
+// endLoad has an agent kill what is left of its load. One that does not answer, or cannot do it,
+// has fallen out.
 func (s *Session) endLoad(name string) error {
 	c := s.coordinator
-	err := c.request(context.WithoutCancel(s.ctx), name, request{Do: doEnd, Session: s.number})
-	if _, gone := errors.AsType[*Disturbance](err); gone {
+	if err := c.request(context.WithoutCancel(s.ctx), name, request{Do: doEnd, Session: s.number}); err != nil {
 		c.loseNamed(name, err)
-		return nil
 	}
-	return err
+	return nil
 }

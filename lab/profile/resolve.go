@@ -24,7 +24,7 @@ const (
 // processes, so it must be used while they live.
 type resolver struct {
 	kernel    *symbol.Table            // nil: not readable
-	images    map[string]*symbol.Image // by path; nil: not readable
+	images    map[string]*symbol.Image // by path, and whether it is deleted; nil: not readable
 	compiled  map[int]*symbol.Table    // code compiled at run time, by process; nil: no map
 	shortened map[string]int           // chains that were cut, by file without frame pointers
 	nameless  map[string]int           // frames without a name, by file without names
@@ -116,7 +116,7 @@ func (r *resolver) userFrame(pid int, addr uint64, maps []sampler.Mapping) (name
 		return r.compiledFrame(pid, addr, maps), true
 	}
 	label := "[" + baseName(m.Path) + "]"
-	image := r.image(pid, m.Path)
+	image := r.image(pid, m)
 	if image == nil {
 		r.nameless[m.Path]++
 		return label, false
@@ -164,17 +164,33 @@ func (r *resolver) compiledFrame(pid int, addr uint64, maps []sampler.Mapping) s
 	return anonymousCode
 }
 
-// image returns the tables of a file of a process; nil if they cannot be read.
-func (r *resolver) image(pid int, path string) *symbol.Image {
-	m, ok := r.images[path]
+// image returns the tables of the file of a mapping; nil if they cannot be read. Another file may
+// have the path of a deleted one, as after a build.
+func (r *resolver) image(pid int, m sampler.Mapping) *symbol.Image {
+	key := m.Path
+	if m.Deleted {
+		key += " (deleted)"
+	}
+	image, ok := r.images[key]
 	if !ok {
 		var err error
-		if m, err = symbol.ReadImage(fmt.Sprintf("/proc/%d/root%s", pid, path)); err != nil {
-			m, _ = symbol.ReadImage(path) // the process has ended
+		switch image, err = symbol.ReadImage(imageFile(pid, m)); {
+		case err != nil && m.Deleted:
+			image = nil
+		case err != nil:
+			image, _ = symbol.ReadImage(m.Path) // the process has ended
 		}
-		r.images[path] = m
+		r.images[key] = image
 	}
-	return m
+	return image
+}
+
+// imageFile returns where the file of a mapping of a living process is read.
+func imageFile(pid int, m sampler.Mapping) string {
+	if m.Deleted {
+		return fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Start, m.End)
+	}
+	return fmt.Sprintf("/proc/%d/root%s", pid, m.Path)
 }
 
 // notes says what could not be named, and how it can be.

@@ -50,4 +50,6 @@ type Mapping struct {
 	Start, End uint64 // addresses
 	Offset     uint64 // of Start in the file, in bytes
 	Path       string // of the file, as the process sees it; "", "[vdso]" or "//anon" without one
+	// Path is not the name of the file any more: it was removed, or replaced by another
+	Deleted bool
 }

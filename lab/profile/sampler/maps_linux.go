@@ -36,7 +36,7 @@ func parseMaps(text string) (all []Mapping) {
 		}
 		m := Mapping{Start: start, End: end, Offset: offset}
 		if len(fields) > 5 { // a path may contain spaces
-			m.Path = strings.TrimSuffix(strings.TrimRight(line[strings.Index(line, fields[5]):], "\n"), " (deleted)")
+			m.Path, m.Deleted = strings.CutSuffix(strings.TrimRight(line[strings.Index(line, fields[5]):], "\n"), " (deleted)")
 		}
 		all = append(all, m)
 	}

@@ -111,7 +111,7 @@ func TestMapsOfExecutableMemoryAreParsed(t *testing.T) {
 	got := parseMaps("00400000-00452000 r-xp 00001000 08:02 173521      /usr/my bin/dbus (deleted)\n" +
 		"00651000-00652000 r--p 00051000 08:02 173521      /usr/bin/dbus\n" +
 		"7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \nnonsense\n")
-	want := []Mapping{{0x400000, 0x452000, 0x1000, "/usr/my bin/dbus"}, {0x7f0000000000, 0x7f0000001000, 0, ""}}
+	want := []Mapping{{0x400000, 0x452000, 0x1000, "/usr/my bin/dbus", true}, {Start: 0x7f0000000000, End: 0x7f0000001000}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
