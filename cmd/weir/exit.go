@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weir/internal/listening"
+	"weir/internal/printable"
 	"weir/lab/subject"
 )
 
@@ -63,7 +64,7 @@ func reportExit(ctx context.Context, w io.Writer, err error) int {
 // the program's name, so that it can be distinguished from output of other programs. It may quote
 // what a server or a tool said.
 func writeLines(w io.Writer, text string) {
-	for line := range strings.Lines(printable(text)) {
+	for line := range strings.Lines(printable.Lines(text)) {
 		if line = strings.TrimRight(line, "\n"); line != "" {
 			fmt.Fprintln(w, "weir:", line)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/printable"
 	"weir/lab"
 	"weir/lab/gate"
 	"weir/lab/workload"
@@ -107,7 +108,7 @@ func (c *gateCmd) Run(ctx context.Context, t *terminal) error {
 		return errors.Join(err, c.writeReports(gate.ErrorMarkdown(err), gate.ErrorJUnit(err)))
 	}
 	for _, w := range o.Warnings {
-		fmt.Fprintln(t.err, "weir: warning:", printable(w))
+		fmt.Fprintln(t.err, "weir: warning:", printable.Lines(w))
 	}
 	if err := c.write(t, o); err != nil {
 		return err

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"weir/internal/durable"
 )
@@ -51,15 +49,4 @@ func checkOutputs(paths ...string) error {
 		}
 	}
 	return nil
-}
-
-// printable replaces characters that would control a terminal, or hide text, in what others wrote.
-// Line breaks and tabs stay.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }

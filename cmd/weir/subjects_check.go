@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/printable"
 	"weir/internal/suggest"
 	"weir/lab"
 	"weir/lab/contract"
@@ -213,7 +214,7 @@ func (c *checkCmd) print(t *terminal, s checked) {
 	for _, k := range s.Checks {
 		switch {
 		case k.Error != "":
-			fmt.Fprintf(t.out, "         %s: %s\n", k.where(), strings.ReplaceAll(printable(k.Error), "\n", "\n           "))
+			fmt.Fprintf(t.out, "         %s: %s\n", k.where(), strings.ReplaceAll(printable.Lines(k.Error), "\n", "\n           "))
 		case c.Verbose && k.Skipped == "":
 			fmt.Fprintf(t.out, "         %s: passed\n", k.where())
 		}

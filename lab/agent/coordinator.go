@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"weir/internal/durable"
-	"weir/lab/internal/printable"
+	"weir/internal/printable"
 	"weir/lab/sample"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"weir/lab/internal/printable"
+	"weir/internal/printable"
 	"weir/lab/load"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"weir/lab/internal/printable"
+	"weir/internal/printable"
 	"weir/lab/load"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"weir/lab/internal/printable"
+	"weir/internal/printable"
 	"weir/lab/internal/tally"
 	"weir/lab/result"
 )

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"weir/lab/internal/printable"
+	"weir/internal/printable"
 	"weir/lab/profile/sampler"
 	"weir/lab/profile/symbol"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"weir/lab/internal/printable"
+	"weir/internal/printable"
 )
 
 // Question is the heading of the table: "Where the 3.1 us more of B go", if the total surely

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/internal/printable"
 	"weir/internal/tail"
 )
 
@@ -56,7 +57,7 @@ func (s *Subject) buildError(ctx context.Context, err error, printed string) err
 		lines = lines[len(lines)-errorLines:]
 	}
 	return fmt.Errorf("%s: build failed (%w): %s\n%s", s.Name, err,
-		s.atShell(s.fillFolders(s.BuildCmd)), printable(strings.Join(lines, "\n")))
+		s.atShell(s.fillFolders(s.BuildCmd)), printable.Lines(strings.Join(lines, "\n")))
 }
 
 // lock separates builds and starts of one subject, across processes. A build holds it exclusively

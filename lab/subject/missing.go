@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
+
+	"weir/internal/printable"
 )
 
 // checkTimeout bounds a subject's check: `java --version` takes seconds on a busy machine.
@@ -100,20 +101,10 @@ func (s *Subject) missingProgram() string {
 func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
-			return printable(clip(line))
+			return printable.Lines(clip(line))
 		}
 	}
 	return ""
-}
-
-// printable replaces what would control a terminal, as escape sequences in the output of a tool do.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }
 
 // clip shortens a line to 200 bytes.

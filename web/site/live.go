@@ -76,7 +76,7 @@ func NewLive(file string, way flow.Way, report func(Event), given ...Values) (*L
 	l.environment.read = l.readStamped
 	l.troubles = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{Type: "trouble", Text: fmt.Sprintf(format, args...)}) })
 	l.panics = lograte.New(repeatAfter, func(format string, args ...any) { report(Event{Type: "panic", Text: fmt.Sprintf(format, args...)}) })
-	l.environment.reportTrouble = func(kind, line string) { l.troubles.Say(kind, printable(l.environment.secrets.hide(line))) }
+	l.environment.reportTrouble = func(kind, line string) { l.troubles.Say(kind, readable(l.environment.secrets.hide(line))) }
 	g, err := l.newGenerationLocked()
 	if err != nil {
 		return nil, err

@@ -2,10 +2,9 @@ package site
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
+	"weir/internal/printable"
 	"weir/web"
 	"weir/web/components/metrics"
 )
@@ -31,18 +30,13 @@ func prefix(server string) string {
 // maxLine is the maximum length of a reported line in bytes.
 const maxLine = 1000
 
-// printable shortens a line and replaces characters that would disturb a terminal, since clients
+// readable shortens a line and replaces characters that would disturb a terminal, since clients
 // and programs control parts of it.
-func printable(line string) string {
+func readable(line string) string {
 	if len(line) > maxLine {
 		line = line[:maxLine] + "..."
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, line)
+	return printable.Text(line)
 }
 
 // Upstreams returns the state of the upstreams of each proxy of the file. It numbers proxies of a

@@ -18,7 +18,7 @@ import (
 	"sort"
 	"strings"
 
-	"weir/lab/internal/printable"
+	"weir/internal/printable"
 )
 
 // maxName limits the bytes of a name, which comes from a file of others.

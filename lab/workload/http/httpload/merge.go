@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"weir/lab/internal/printable"
+	"weir/internal/printable"
 	"weir/lab/load"
 )
 

@@ -12,3 +12,9 @@ func TestWhatControlsATerminalIsReplaced(t *testing.T) {
 		}
 	}
 }
+
+func TestLinesKeepTheirBreaksAndTabs(t *testing.T) {
+	if got, want := Lines("a\tb\nc\r\x1b[2J"), "a\tb\nc\ufffd\ufffd[2J"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -13,13 +13,23 @@ import (
 
 // Text returns text with each character that is not printable, and each byte that is no valid
 // UTF-8, replaced by U+FFFD. Of white space only the space is printable.
-func Text(text string) string {
+func Text(text string) string { return strings.Map(visible, text) }
+
+// Lines is like Text, but line breaks and tabs stay.
+func Lines(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		if r == '\n' || r == '\t' {
 			return r
 		}
-		return unicode.ReplacementChar
+		return visible(r)
 	}, text)
+}
+
+func visible(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return unicode.ReplacementChar
 }
 
 // Is reports whether Text would return text as it is.
