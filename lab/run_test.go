@@ -155,7 +155,7 @@ func TestInterruptedRunKeepsItsTrialsAndCanBeResumed(t *testing.T) {
 
 func TestSubjectThatExitsDuringTheRunIsNamed(t *testing.T) {
 	b := newBench(t, 0, 5000)
-	b.options.Seed = 7 // a trial of the other subject is first
+	b.options.Seed, b.options.Attempts = 7, 1 // a trial of the other subject is first
 	no := false
 	b.experiment.AAControl = &no
 	found, err := b.run(t.Context(), nil)
