@@ -161,9 +161,8 @@ func (r *Runner) awaitAgents(ctx context.Context) error {
 	}
 	for _, a := range slices.Concat(state.Agents, state.Beside) {
 		found := result.Agent{Name: a.Name, Version: a.Version, Cores: a.Cores, SameMachine: a.SameMachine, Beside: a.Beside}
-		if !slices.Contains(r.results.Agents, found) {
-			r.results.Agents = append(r.results.Agents, found)
-		}
+		r.results.Agents = slices.DeleteFunc(r.results.Agents, func(a result.Agent) bool { return a == found })
+		r.results.Agents = append(r.results.Agents, found) // those that have left come first
 	}
 	return r.checkReachable(state)
 }
@@ -202,13 +201,15 @@ func (r *Runner) checkReachable(s agent.State) error {
 	return nil
 }
 
-// besideAgent returns the agent beside a subject; nil if there is none.
+// besideAgent returns the agent beside a subject, the last one if it was replaced; nil if there is
+// none.
 func (r *Runner) besideAgent(subject string) *result.Agent {
-	i := slices.IndexFunc(r.results.Agents, func(a result.Agent) bool { return a.Beside != "" && a.Beside == subject })
-	if i < 0 {
-		return nil
+	for i := range slices.Backward(r.results.Agents) {
+		if a := &r.results.Agents[i]; a.Beside != "" && a.Beside == subject {
+			return a
+		}
 	}
-	return &r.results.Agents[i]
+	return nil
 }
 
 // agentLoad is a load that agents offer together. It is a source of one session.

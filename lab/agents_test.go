@@ -156,3 +156,13 @@ func TestSharesOfALoadAddUpToItsCell(t *testing.T) {
 		t.Errorf("got %v connections, %v requests a second and the seeds %v; want 23, %v and 5 seeds", sums["--connections"], rate, seeds, 0.7*23)
 	}
 }
+
+func TestAReplacedAgentBesideASubjectCountsNoMore(t *testing.T) {
+	r := &Runner{results: &result.Results{Agents: []result.Agent{{Name: "load"}, {Name: "old", Beside: "server", Cores: 2}, {Name: "new", Beside: "server", Cores: 8}}}}
+	if a := r.besideAgent("server"); a == nil || a.Name != "new" || a.Cores != 8 {
+		t.Errorf("got the agent %+v beside the server, want the new one", a)
+	}
+	if a := r.besideAgent(""); a != nil {
+		t.Errorf("got the agent %+v beside no subject, want none", a)
+	}
+}
