@@ -115,14 +115,21 @@ func TestHostileAnnouncementsAreRefused(t *testing.T) {
 	}
 }
 
-// TestHostileReportsAreDisturbances: the measurement fails with a reason that names the agent, and
-// the coordinator goes on.
-func TestHostileReportsAreDisturbances(t *testing.T) {
+// connectEvil returns a coordinator, and an impostor that it takes for the agent "evil".
+func connectEvil(t *testing.T) (*Coordinator, *impostor) {
+	t.Helper()
 	c := listen(t, ListenConfig{})
 	i := newImpostor(t, c, "evil")
 	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
 		t.Fatal(why)
 	}
+	return c, i
+}
+
+// TestHostileReportsAreDisturbances: the measurement fails with a reason that names the agent, and
+// the coordinator goes on.
+func TestHostileReportsAreDisturbances(t *testing.T) {
+	c, i := connectEvil(t)
 	kinds, _ := json.Marshal(map[string]any{"details": []string{strings.Repeat("a", 2000)}})
 	for want, report := range map[string]string{
 		"cannot unmarshal":          `{"messages":"many"}`,
@@ -147,11 +154,7 @@ func TestHostileReportsAreDisturbances(t *testing.T) {
 
 // TestOversizedMessagesEndTheirSender: the server closes the connection, and the agent falls out.
 func TestOversizedMessagesEndTheirSender(t *testing.T) {
-	c := listen(t, ListenConfig{})
-	i := newImpostor(t, c, "evil")
-	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
-		t.Fatal(why)
-	}
+	c, i := connectEvil(t)
 	s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
 	<-i.starts
 	if err := i.conn.Publish(eventSubject("evil"), make([]byte, maxMessage+1)); !errors.Is(err, nats.ErrMaxPayload) {
@@ -240,11 +243,7 @@ func TestAnAgentWithoutACoordinatorSaysWhy(t *testing.T) {
 // TestAWindowOfAnotherLengthIsADisturbance: figures of it would be taken for those of the agreed
 // one.
 func TestAWindowOfAnotherLengthIsADisturbance(t *testing.T) {
-	c := listen(t, ListenConfig{})
-	i := newImpostor(t, c, "evil")
-	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
-		t.Fatal(why)
-	}
+	c, i := connectEvil(t)
 	for want, play := range map[string]struct {
 		ended  time.Duration // after the start
 		report string
@@ -281,11 +280,7 @@ func TestAnAgentThatCannotEndItsLoadFallsOut(t *testing.T) {
 
 // TestTextsOfAgentsDoNotControlTheTerminal: they are in errors, which are printed.
 func TestTextsOfAgentsDoNotControlTheTerminal(t *testing.T) {
-	c := listen(t, ListenConfig{})
-	i := newImpostor(t, c, "evil")
-	if why := i.announce(`{"name":"evil","version":"v0-test","connection":"evil impostor","cores":1}`); why != "" {
-		t.Fatal(why)
-	}
+	c, i := connectEvil(t)
 	s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
 	r := <-i.starts
 	i.conn.Publish(eventSubject("evil"), encode(eventMessage{Session: r.Session, Seq: 1, Event: Event{Event: eventExit}, Error: "\x1b[2J\nweir: all is well"}))

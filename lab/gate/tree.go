@@ -178,7 +178,8 @@ func removeAll(dir string) error {
 // gitGrace is how long git may take to clean up when it is interrupted.
 const gitGrace = 2 * time.Second
 
-// maxGitOutput limits what is kept of git's messages, in bytes. Filters print among them.
+// maxGitOutput limits the messages of git that a checkout keeps, in bytes. Filters print among
+// them.
 const maxGitOutput = 16 << 10
 
 // git runs a git command in a folder, and returns its trimmed output. The error holds its reason.
@@ -210,10 +211,10 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), err
 }
 
-// gitReason returns what git says of a failure: its last error, what is said to have caused it, and
-// the last line, which may have a remedy.
-func gitReason(said string) string {
-	lines := strings.Split(strings.TrimSpace(said), "\n")
+// gitReason returns the reason of a failure from git's messages: its last error, the cause that
+// they name, and the last line, which may have a remedy.
+func gitReason(messages string) string {
+	lines := strings.Split(strings.TrimSpace(messages), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	reason, cause := "", ""
 	for _, line := range lines {
