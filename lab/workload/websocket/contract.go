@@ -84,7 +84,7 @@ func (n needs) visit(b *bench) *visitor {
 	}
 	c, _, err := websocket.Dial(ctx, scheme+"://"+b.Addr()+n.Path, o) //nolint:bodyclose // the connection has it
 	transport.CloseIdleConnections()
-	contract.Expect(err == nil, "expected an upgrade of %s: %w", n.Path, contract.DescribeError(err))
+	contract.Expect(err == nil, "expected an upgrade of %s: %w", n.Path, describe(ctx, err))
 	c.SetReadLimit(-1)                                    // ask keeps no more than the echo
 	context.AfterFunc(b.Context, func() { c.CloseNow() }) //nolint:errcheck // it may be closed
 	return &visitor{c, n, b}
@@ -121,10 +121,19 @@ func (v *visitor) ask(k int) {
 		kind = websocket.MessageText
 	}
 	err := v.Write(ctx, kind, want)
-	contract.Expect(err == nil, "message %d: expected it to be taken: %w", k+1, contract.DescribeError(err))
+	contract.Expect(err == nil, "message %d: expected it to be taken: %w", k+1, describe(ctx, err))
 	gotKind, got, err := v.receive(ctx, len(want)+maxShown)
-	contract.Expect(err == nil, "message %d: expected an answer: %w", k+1, contract.DescribeError(err))
+	contract.Expect(err == nil, "message %d: expected an answer: %w", k+1, describe(ctx, err))
 	contract.Expect(!v.n.Echo || kind == gotKind && bytes.Equal(got, want), "message %d: expected its echo %.40q (%v), saw %.40q (%v): a load with --message and without echo takes any answer", k+1, want, kind, got, gotKind)
+}
+
+// describe returns the plain description of an error under a time limit. At the limit the library
+// closes the connection, so that a read may fail by that instead.
+func describe(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return contract.DescribeError(err)
 }
 
 // maxShown is how many bytes of an answer an error shows.
