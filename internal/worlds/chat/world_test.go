@@ -36,8 +36,8 @@ func TestEveryMessageIsSeenOnceByAllInOneOrder(t *testing.T) {
 		time.Sleep(faultyUntil - w.Elapsed())
 		waitUntilAllIsSaid(w, people)
 		time.Sleep(2 * time.Minute) // what is late is late now
-		checkMarkers(w, people)
 		scrollUp(people)
+		checkMarkers(w, people)
 		check(w, n.chat, people, r)
 	})
 }
