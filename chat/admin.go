@@ -255,7 +255,7 @@ func (f *conversation) waitDurable(t *task) error {
 		f.idleWaiters.wakeLocked()
 	})
 	defer timer.Stop()
-	for f.inCommitNet || f.stateDirty || len(f.pending) > 0 {
+	for f.committing || f.stateDirty || len(f.pending) > 0 {
 		if expired {
 			return fmt.Errorf("chat: the disk did not finish within %v", diskWait)
 		}

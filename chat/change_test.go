@@ -166,17 +166,17 @@ func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r *room
-		s.chat.withLock(func() { r = s.chat.rooms["#r"] })
-		r.checkRefusedState(refused)
 		s.chat.withLock(func() {
+			r = s.chat.rooms["#r"]
+			r.stateDirty = isContentsOf(r.statePath, refused)
 			if r.stateDirty != (there != before) {
 				t.Errorf("with %q in the file: got dirty %v, want %v", there, r.stateDirty, there != before)
 			}
 			s.chat.retryStatesLocked()
 		})
-		// until the commit net has written the file, if it was dirty
+		// until the commit task has written the file, if it was dirty
 		for writing := true; writing; {
-			s.chat.withLock(func() { writing = r.stateDirty || r.inCommitNet })
+			s.chat.withLock(func() { writing = r.stateDirty || r.committing })
 		}
 		if after := s.stateFile("#r"); after != before {
 			t.Errorf("after the refused changes: got the state file %q, want it as before: %q", after, before)

@@ -81,16 +81,13 @@ func crowd(t testing.TB, members, senders int) (*conversation, []*sink) {
 
 // sendAll does the sending part of deliver.
 func sendAll(f *conversation, d *delivery) {
-	d.receivers = d.receivers[:0]
 	f.beginDeliveryLocked(d)
-	for i := range d.receivers {
-		d.send(f, &d.receivers[i])
-	}
+	d.sendAll()
 }
 
 func TestADeliveryAllocatesNothingAndWritesOncePerMember(t *testing.T) {
 	f, sinks := crowd(t, 64, 8)
-	d := new(delivery)
+	d := f.svc.takeDeliveryLocked()
 	sendAll(f, d)
 	for i, c := range sinks {
 		if c.writes != 1 {
@@ -112,9 +109,10 @@ func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
 	sub := f.subscriptions[1]
 	sub.session.login = account.Login{Account: f.svc.accounts.Lookup("bob")}
 	sinks[1].onWrite = func() { f.svc.withLock(func() { f.unsubscribeLocked(sub.session) }) }
-	d := new(delivery)
-	f.svc.deliver(f, d)
-	f.svc.requeue(f, d, nil)
+	f.svc.runTask(func(t *task) error { //nolint:errcheck // it returns none
+		f.deliver(t)
+		return nil
+	})
 	if at, ok := f.svc.accounts.ReadMarker("bob", "", f.logID); !ok || at != f.batch.End {
 		t.Errorf("read marker after the session left: got %d, stored %v; want %d, the end of what it was sent", at, ok, f.batch.End)
 	}
@@ -152,7 +150,7 @@ func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 
 func BenchmarkDelivery(b *testing.B) {
 	f, _ := crowd(b, 64, 8)
-	d := new(delivery)
+	d := f.svc.takeDeliveryLocked()
 	for b.Loop() {
 		sendAll(f, d)
 	}

@@ -60,7 +60,7 @@ func (s *Service) Freeze(ctx context.Context) error {
 // Thaw ends a freeze: commands run again, and sessions that ended meanwhile are detached.
 func (s *Service) Thaw() {
 	s.mu.Lock()
-	defer s.unlockAndCommit()
+	defer s.unlock()
 	waiting, ended := s.frozenSessions, s.deferredDepartures
 	s.frozenSessions, s.deferredDepartures = nil, nil
 	for _, d := range ended {
@@ -203,7 +203,7 @@ func (s *Service) finishAdoption() {
 			delete(s.networks, addr)
 		}
 	}
-	s.unlockAndCommit()
+	s.unlock()
 	s.Thaw()
 }
 

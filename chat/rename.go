@@ -112,7 +112,7 @@ func (s *session) renameRoom(old, name, reason string) {
 // waitIdle waits until the room has neither a batch under way nor subscribers that are catching up.
 func (r *room) waitIdle(t *task) error {
 	isBusy := func() bool {
-		return r.inCommitNet || slices.ContainsFunc(r.subscriptions, func(sub *subscription) bool { return sub.state == catchingUp })
+		return r.committing || slices.ContainsFunc(r.subscriptions, func(sub *subscription) bool { return sub.state == catchingUp })
 	}
 	expired := false
 	timer := t.svc.afterLocked(renameWait, func() {

@@ -163,7 +163,7 @@ func (s *Service) closeUnusedRoom(t *task, r *room) {
 	s.opening.lock(t)
 	defer s.opening.unlock()
 	canClose := func() bool {
-		return r.joinsUnderWay == 0 && len(r.members) == 0 && len(r.subscriptions) == 0 && len(r.pending) == 0 && !r.inCommitNet && !r.stateDirty &&
+		return r.joinsUnderWay == 0 && len(r.members) == 0 && len(r.subscriptions) == 0 && len(r.pending) == 0 && !r.committing && !r.stateDirty &&
 			s.frozenSessions == nil && s.rooms[irc.Fold(r.name)] == r
 	}
 	if !canClose() {
@@ -192,7 +192,7 @@ func (s *Service) openConversationLog(f *conversation, dir, name string, now tim
 		s.fixed.Log.Warn("a log was repaired", "log", dir, "kept", r.Kept, "cut", r.Cut, "lost", r.Lost, "bad", r.Bad)
 	}
 	f.svc, f.name, f.log, f.logID = s, name, l, l.ID()
-	f.self[0], f.lastUsed = f, now
+	f.lastUsed, f.appendBatch = now, f.newAppendJob()
 	f.deliveredOffset = l.Committed()
 	return nil
 }

@@ -27,22 +27,18 @@ import (
 // Service is a running chat. Its methods may be called from any goroutine.
 type Service struct {
 	// Immutable.
-	fixed         Options // from Open; the source of Name, Network, Now, Log and NoSearch
-	dataDir       string
-	dataLock      *os.File
-	accounts      *account.Store
-	startedAt     time.Time
-	cloakSeed     [seedSize]byte // secret of guests' cloaks
-	commitNet     *flow.Net[*conversation]
-	workers       *flow.Net[*task]
-	searchWorkers *flow.Net[*task] // worker pool of searches
-	filehost      *filehost
-	ctx           context.Context // ends with Close
-	cancel        func()          // ends ctx, and with it the goroutines of Open
-	goroutines    sync.WaitGroup  // goroutines started by Open
+	fixed      Options // from Open; the source of Name, Network, Now, Log and NoSearch
+	dataDir    string
+	dataLock   *os.File
+	accounts   *account.Store
+	startedAt  time.Time
+	cloakSeed  [seedSize]byte // secret of guests' cloaks
+	pools      [jobPools]*flow.Net[*task]
+	filehost   *filehost
+	ctx        context.Context // ends with Close
+	cancel     func()          // ends ctx, and with it the goroutines of Open
+	goroutines sync.WaitGroup  // goroutines started by Open
 
-	// of *delivery, for reuse between batches
-	deliveryPool   sync.Pool
 	counters       counters
 	currentOptions atomic.Pointer[Options] // never nil; the options it points to are immutable
 
@@ -77,10 +73,10 @@ type Service struct {
 	tasks         map[*task]struct{} // tasks that have not ended
 	opening       taskLock           // serializes opening, closing and renaming of logs
 
-	// Effects of the current hold of mu: see unlockAndCommit.
-	toCommit   []*conversation // to be put into the commit net
-	jobs       []*task         // whose jobs are to be put into a worker pool
-	readyTasks taskQueue       // to continue before mu is released
+	idleDeliveries []*delivery // for reuse between batches
+	// Effects of the current hold of mu: see unlock.
+	jobs       []*task   // whose jobs are to be put into a worker pool
+	readyTasks taskQueue // to continue before mu is released
 
 	// Handover, guarded by mu: see handover.go.
 	frozenSessions     map[*session]struct{}
@@ -141,7 +137,6 @@ func openWithLock(dir string, o Options, lock *os.File) (*Service, error) {
 	rand.Read(s.cloakSeed[:])
 	s.currentOptions.Store(&s.fixed)
 	s.readNetworks()
-	s.deliveryPool.New = func() any { return new(delivery) }
 	if err := s.startGoroutines(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
 	}
@@ -173,20 +168,20 @@ const (
 
 // startGoroutines builds and starts the nets, and starts all goroutines.
 func (s *Service) startGoroutines() (err error) {
-	s.commitNet, err = flow.New([]flow.Stage[*conversation]{
-		{Name: "commit", Width: commitWidth, Do: flow.Each(s.commitAndDeliver)},
-	}, []flow.Edge{{To: "commit", Cap: s.fixed.MaxRooms}}, s.failConversation, 0)
-	if err == nil {
-		s.workers, err = s.newPool("workers", workerCount, s.fixed.MaxConnections+maxServiceTasks)
-	}
-	if err == nil {
-		s.searchWorkers, err = s.newPool("search", searchWorkerCount, s.fixed.MaxConnections)
-	}
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(s.commitNet.Start(flow.Network), s.workers.Start(flow.Network), s.searchWorkers.Start(flow.Network)); err != nil {
-		return err
+	for pool, p := range [jobPools]struct {
+		name              string
+		workers, capacity int
+	}{
+		ordinaryJobs: {"workers", workerCount, s.fixed.MaxConnections + maxServiceTasks},
+		searchJobs:   {"search", searchWorkerCount, s.fixed.MaxConnections},
+		commitJobs:   {"commit", commitWidth, s.fixed.MaxRooms},
+	} {
+		if s.pools[pool], err = s.newPool(p.name, p.workers, p.capacity); err == nil {
+			err = s.pools[pool].Start(flow.Network)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.goroutines.Go(func() { s.runPeriodicTasks(s.ctx) }) // until Close
@@ -196,12 +191,12 @@ func (s *Service) startGoroutines() (err error) {
 	return nil
 }
 
-// stopGoroutines ends what startGoroutines has started. Workers come first, because the end of a
-// job may put posts.
+// stopGoroutines ends what startGoroutines has started. The pool of commits comes last, because the
+// end of another job may put posts.
 func (s *Service) stopGoroutines() {
 	s.cancel()
-	for _, err := range []error{s.workers.Stop(), s.searchWorkers.Stop(), s.commitNet.Stop()} {
-		if err != nil {
+	for _, pool := range s.pools {
+		if err := pool.Stop(); err != nil {
 			s.fixed.Log.Error("work was abandoned", "error", err)
 		}
 	}
@@ -271,7 +266,7 @@ func (s *Service) openConversations() []*conversation {
 // hasUnfinishedCommitsLocked reports whether any conversation has posts that are not delivered. The
 // caller holds mu.
 func (s *Service) hasUnfinishedCommitsLocked() bool {
-	return slices.ContainsFunc(s.openConversationsLocked(), func(f *conversation) bool { return f.inCommitNet || f.windowTimerRuns || len(f.pending) > 0 })
+	return slices.ContainsFunc(s.openConversationsLocked(), func(f *conversation) bool { return f.committing || f.windowTimerRuns || len(f.pending) > 0 })
 }
 
 // openConversationsLocked returns all open conversations. The caller holds mu.

@@ -423,7 +423,7 @@ func (s *session) abandonTaskLocked(reason error) {
 // Close implements serve.Session.
 func (s *session) Close(err error) {
 	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
+	defer s.svc.unlock()
 	if s.ownership != ownedByServe {
 		s.ownership = closedDuringTask
 		return

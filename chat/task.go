@@ -24,6 +24,8 @@ type task struct {
 	yield func(struct{}) bool
 	state taskState
 	job   func() // the job that it waits for; nil: it waits for an event, or is ready
+	// its job waits behind those of other tasks, even if a worker is free that ran its last one
+	wantsTurn bool
 	// why it is stopped; nil: it is not
 	stopReason error
 }
@@ -45,6 +47,8 @@ type jobPool uint8
 const (
 	ordinaryJobs jobPool = iota
 	searchJobs           // so that logins and histories do not wait for searches
+	commitJobs           // of the commit tasks of conversations
+	jobPools             // the number of pools
 )
 
 // errTaskStopped unwinds the function of a task that is stopped.
@@ -77,7 +81,7 @@ func (t *task) failure(panicked any) error {
 
 // continueTaskLocked runs a task until it pauses or ends. The caller holds mu.
 func (s *Service) continueTaskLocked(t *task) {
-	t.state, t.job = taskRuns, nil
+	t.state, t.job, t.wantsTurn = taskRuns, nil, false
 	if _, paused := t.next(); !paused {
 		s.endTaskLocked(t)
 	} else if t.job != nil {
@@ -107,10 +111,26 @@ func (t *task) await(job func()) {
 	t.yieldToService()
 }
 
+// awaitTurn waits for a worker, behind other tasks that wait for one.
+func (t *task) awaitTurn() {
+	t.wantsTurn = true
+	t.await(func() {})
+}
+
 // pause waits until wakeLocked is called.
 func (t *task) pause() {
 	t.state = taskPaused
 	t.yieldToService()
+}
+
+// continueReadyTasksLocked continues the tasks whose event has occurred. The caller holds mu, and is
+// about to release it.
+func (s *Service) continueReadyTasksLocked() {
+	for len(s.readyTasks) > 0 {
+		next := s.readyTasks[0]
+		s.readyTasks = s.readyTasks[1:]
+		s.continueTaskLocked(next)
+	}
 }
 
 // wakeLocked lets a paused task continue before the lock is released. It does nothing if the task
