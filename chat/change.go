@@ -2,10 +2,7 @@ package chat
 
 import (
 	"bytes"
-	"os"
 	"slices"
-
-	"weir/internal/durable"
 )
 
 // A change of a room is a post in the room's order, like a message: a MODE, a TOPIC, a new spelling
@@ -85,11 +82,13 @@ func (n *notification) sendChangeToRoom(r *room, asker, to *session) {
 func (f *conversation) storeChanges(t *task) *draft {
 	d, state := f.planChanges(f.batchPosts)
 	var err error
+	storage, path := f.svc.env.storage, f.room.statePath()
 	contains := false // the state file contains the refused change
 	if state != nil {
 		t.await(func() {
-			if err = durable.ReplaceFile(f.room.statePath, state, 0o600); err != nil {
-				contains = isContentsOf(f.room.statePath, state)
+			if err = storage.ReplaceFile(path, state); err != nil {
+				stored, readErr := storage.ReadFile(path)
+				contains = readErr == nil && bytes.Equal(stored, state)
 			}
 		})
 	}
@@ -109,12 +108,6 @@ func (f *conversation) storeChanges(t *task) *draft {
 // hasLogLine reports whether the post gets a line in the room's log. Of the changes, only those
 // with a text for readers of the log, such as TOPIC, have one.
 func (p *post) hasLogLine() bool { return p.entry.Body != "" }
-
-// isContentsOf reports whether a file has these contents. It waits for the disk.
-func isContentsOf(path string, contents []byte) bool {
-	stored, err := os.ReadFile(path)
-	return err == nil && bytes.Equal(stored, contents)
-}
 
 // movePosts moves the posts that moves selects to the end of moved.
 func movePosts(moved, posts []post, moves func(post) bool) (_, left []post) {
@@ -146,7 +139,7 @@ func (f *conversation) planChanges(posts []post) (d *draft, state []byte) {
 // retryStatesLocked schedules the rooms whose state file is dirty because the disk refused it. The
 // periodic tasks call it: an immediate retry would use a whole CPU and flood the log while the disk
 // is full. The caller holds mu.
-func (s *Service) retryStatesLocked() {
+func (s *core) retryStatesLocked() {
 	for _, r := range s.rooms {
 		if r.stateDirty {
 			s.scheduleLocked(&r.conversation)
@@ -159,7 +152,8 @@ func (s *Service) retryStatesLocked() {
 func (f *conversation) revertChanges(t *task) *draft {
 	d, _ := f.planChanges(f.changePosts)
 	state, err := d.encodeState(f.svc.fixed.Name, d.name), error(nil)
-	t.await(func() { err = durable.ReplaceFile(f.room.statePath, state, 0o600) })
+	path := f.room.statePath()
+	t.await(func() { err = f.svc.env.storage.ReplaceFile(path, state) })
 	if err != nil {
 		f.svc.fixed.Log.Error("a room's state file has a change that its log refused", "log", f.logID, "error", err)
 		d.whenApplied(func() { f.stateDirty = true })

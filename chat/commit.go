@@ -3,14 +3,13 @@ package chat
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"weir/chat/log"
 )
 
 // The commit task of a conversation stores and delivers its pending posts, batch by batch.
-// conversation.go shows when it starts. A conversation has one at most, so its batches are in order.
-// A batch takes these steps:
+// conversation.go shows when it starts. A conversation has one at most, so its batches are in
+// order. A batch takes these steps:
 //
 //  1. commitBatch takes the pending posts and writes the room's state file if it changes. Then it
 //     appends the lines to the log by one write and one fsync. So a topic is on disk both as state
@@ -18,8 +17,8 @@ import (
 //  2. deliver sends the batch to all subscribers: see deliver.go.
 //  3. If more posts are pending, the task waits for its next turn behind other conversations.
 //
-// One worker runs both jobs of a batch, because at some hundred messages per second waking up another
-// goroutine costs more than it frees.
+// One worker runs both jobs of a batch, because at some hundred messages per second waking up
+// another goroutine costs more than it frees.
 
 var errStopping = errors.New("the server is stopping")
 
@@ -73,11 +72,7 @@ func (f *conversation) commitBatch(t *task) {
 
 // newAppendJob returns the job that appends the current batch to the log.
 func (f *conversation) newAppendJob() func() {
-	return func() {
-		began := time.Now()
-		f.batch, f.batchErr = f.log.Append(f.entries)
-		f.svc.fixed.OnCommit(time.Since(began), f.batchErr)
-	}
+	return func() { f.batch, f.batchErr = f.log.Append(f.entries) }
 }
 
 // failCommitLocked finishes the posts of a conversation whose commit task has panicked or was
@@ -100,7 +95,7 @@ func (f *conversation) failCommitLocked(reason error) {
 // reportRefusedLocked notifies the senders of posts that these were not stored. The caller holds
 // mu.
 func (f *conversation) reportRefusedLocked(posts []post, reason error) {
-	f.svc.counters.notStored.Add(int64(len(posts)))
+	f.svc.counts.NotStored += int64(len(posts))
 	for _, p := range posts {
 		if p.onRefused != nil {
 			p.onRefused()

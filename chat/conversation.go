@@ -23,30 +23,29 @@ import (
 // conversation is a sequence of messages with a log: a room, or the direct messages of two
 // accounts.
 type conversation struct {
-	svc      *Service
+	svc      *core
 	name     string // name of the room; of a direct conversation, both accounts
 	logID    string // the log's id, under which read markers are stored
-	log      *log.Log
+	log      conversationLog
 	room     *room     // nil: direct conversation
 	accounts [2]string // folded accounts of a direct conversation
 
 	// Guarded by Service.mu.
 	subscriptions   []*subscription
-	pending         []post      // posts for the next batch
-	committing      bool        // it has a commit task
-	deliveredOffset int64       // log offset up to which messages have been delivered
-	stateDirty      bool        // the state file lags behind the room's state
-	renaming        bool        // it is being renamed: pending posts wait
-	delivery        *delivery   // by which a batch is being written to subscribers; nil: none
-	deliveryWaiters taskQueue   // tasks that wait for the end of the delivery
-	idleWaiters     taskQueue   // tasks that wait until the conversation is idle
-	indexedOffset   int64       // log offset up to which the search index is current
-	lastUsed        time.Time   // when it was opened, or the last subscriber left
-	lastDeliveryAt  time.Time   // start of the last delivery
-	windowEnd       time.Time   // end of the coalescing window; zero: none is open
-	lastBatchSize   int         // number of posts of the last delivery
-	windowTimer     *time.Timer // calls endWindow; nil: never needed so far
-	windowTimerRuns bool        // windowTimer is running
+	pending         []post    // posts for the next batch
+	committing      bool      // it has a commit task
+	deliveredOffset int64     // log offset up to which messages have been delivered
+	stateDirty      bool      // the state file lags behind the room's state
+	renaming        bool      // it is being renamed: pending posts wait
+	delivery        *delivery // by which a batch is being written to subscribers; nil: none
+	deliveryWaiters taskQueue // tasks that wait for the end of the delivery
+	idleWaiters     taskQueue // tasks that wait until the conversation is idle
+	indexedOffset   int64     // log offset up to which the search index is current
+	lastUsed        time.Time // when it was opened, or the last subscriber left
+	lastDeliveryAt  time.Time // start of the last delivery
+	lastBatchSize   int       // number of posts of the last delivery
+	windowIsOpen    bool      // a coalescing window is open
+	windows         uint64    // number of coalescing windows so far
 
 	// Owned by the commit task and its jobs.
 
@@ -121,14 +120,14 @@ func (f *conversation) putLocked(posts ...post) {
 	f.svc.scheduleLocked(f)
 	for i := range posts {
 		if posts[i].entry.Body != "" {
-			f.svc.counters.messages.Add(1)
+			f.svc.counts.Messages++
 		}
 	}
 }
 
 // scheduleLocked starts the commit task of a conversation, unless it has one or must wait. The
 // caller holds mu.
-func (s *Service) scheduleLocked(f *conversation) {
+func (s *core) scheduleLocked(f *conversation) {
 	if !f.committing && f.canCommitLocked() {
 		f.startCommitLocked()
 	}
@@ -140,7 +139,6 @@ func (f *conversation) canCommitLocked() bool {
 	if f.renaming || f.awaitsWindowLocked() {
 		return false
 	}
-	f.windowEnd = time.Time{}
 	return true
 }
 
@@ -162,7 +160,7 @@ func (f *conversation) unsubscribeLocked(s *session) {
 			sub.state = unsubscribed
 			f.idleWaiters.wakeLocked()
 			f.subscriptions = slices.Delete(f.subscriptions, i, i+1)
-			f.lastUsed = f.svc.fixed.Now()
+			f.lastUsed = f.svc.now
 			return
 		}
 	}
@@ -173,11 +171,11 @@ const idleTimeout = time.Minute
 
 // closeIdle closes conversations that have been idle for idleTimeout, because the log of each has
 // three open files. It is a task.
-func (s *Service) closeIdle(t *task) {
+func (s *core) closeIdle(t *task) {
 	s.opening.lock(t)
 	defer s.opening.unlock()
 	var idle []*conversation
-	before := s.fixed.Now().Add(-idleTimeout)
+	before := s.now.Add(-idleTimeout)
 	for key, r := range s.rooms {
 		if r.joinsUnderWay == 0 && r.isIdleLocked(before) {
 			idle = append(idle, &r.conversation)
@@ -199,10 +197,9 @@ func (s *Service) closeIdle(t *task) {
 func (f *conversation) close(t *task) {
 	path := f.pathLocked()
 	t.await(func() {
-		if err := f.log.Close(); err != nil {
+		if err := f.svc.env.storage.CloseLog(path, f.log); err != nil {
 			f.svc.fixed.Log.Error("a log cannot be closed", "log", f.logID, "error", err)
 		}
-		f.svc.removeFolderIfUnused(f.log, path)
 	})
 }
 

@@ -54,7 +54,7 @@ func (f *conversation) deliver(t *task) {
 }
 
 // takeDeliveryLocked returns a delivery that is not in use. The caller holds mu.
-func (s *Service) takeDeliveryLocked() *delivery {
+func (s *core) takeDeliveryLocked() *delivery {
 	if last := len(s.idleDeliveries) - 1; last >= 0 {
 		d := s.idleDeliveries[last]
 		s.idleDeliveries = s.idleDeliveries[:last]
@@ -97,18 +97,18 @@ func (f *conversation) finishBatchLocked() {
 		s.fixed.Log.Error("messages refused", "log", f.logID, "messages", len(f.batchPosts), "error", f.batchErr)
 		f.reportRefusedLocked(f.batchPosts, f.batchErr)
 	}
-	s.counters.batches.Add(1)
+	s.counts.Batches++
 	f.finishPostsLocked(f.batchPosts)
 	clear(f.batchPosts)
 	f.batchPosts = f.batchPosts[:0]
 }
 
-// recordReceiversLocked ends a delivery. It records how far the subscribers were sent everything, and
-// disconnects those that did not take the batch. They reconnect and read it from the log. It also
-// stores the read markers of sessions that left during the delivery: they were sent the batch after
-// unsubscribeLocked had stored their marker. The caller holds mu.
+// recordReceiversLocked ends a delivery. It records how far the subscribers were sent everything,
+// and disconnects those that did not take the batch. They reconnect and read it from the log. It
+// also stores the read markers of sessions that left during the delivery: they were sent the batch
+// after unsubscribeLocked had stored their marker. The caller holds mu.
 func (f *conversation) recordReceiversLocked(d *delivery) {
-	f.svc.counters.deliveries.Add(int64(len(d.receivers) * len(f.batchPosts)))
+	f.svc.counts.Deliveries += int64(len(d.receivers) * len(f.batchPosts))
 	for _, r := range d.receivers {
 		if !r.tookBatch {
 			f.svc.closeSlow(r.session)
@@ -187,7 +187,7 @@ func appendLabeled(dst []byte, label string, line []byte) []byte {
 	return append(append(dst, ' '), line...)
 }
 
-func (s *Service) appendAck(dst []byte, label string) []byte {
+func (s *core) appendAck(dst []byte, label string) []byte {
 	return irc.AppendLine(append(append(append(dst, "@label="...), label...), ' '), s.fixed.Name, "ACK")
 }
 

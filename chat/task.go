@@ -17,7 +17,7 @@ import (
 // Between two pauses no other code of the service runs. So a task checks again after a pause what
 // it has found before.
 type task struct {
-	svc   *Service
+	svc   *core
 	pool  jobPool // runs its jobs
 	next  func() (struct{}, bool)
 	stop  func()
@@ -56,7 +56,7 @@ var errTaskStopped = errors.New("chat: a task was stopped")
 
 // startTaskLocked starts a task. It returns when the task pauses or ends. Failed is called with the
 // reason if the function panics or the task is stopped. The caller holds mu.
-func (s *Service) startTaskLocked(pool jobPool, run func(*task), failed func(error)) {
+func (s *core) startTaskLocked(pool jobPool, run func(*task), failed func(error)) {
 	t := &task{svc: s, pool: pool}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
@@ -80,24 +80,24 @@ func (t *task) failure(panicked any) error {
 }
 
 // continueTaskLocked runs a task until it pauses or ends. The caller holds mu.
-func (s *Service) continueTaskLocked(t *task) {
+func (s *core) continueTaskLocked(t *task) {
 	t.state, t.job, t.wantsTurn = taskRuns, nil, false
 	if _, paused := t.next(); !paused {
 		s.endTaskLocked(t)
 	} else if t.job != nil {
 		t.state = taskAwaitsJob
-		s.jobs = append(s.jobs, t)
+		s.effects.jobs = append(s.effects.jobs, t)
 	}
 }
 
-func (s *Service) endTaskLocked(t *task) {
+func (s *core) endTaskLocked(t *task) {
 	t.state = taskDone
 	delete(s.tasks, t)
 }
 
 // stopTaskLocked ends a task that waits, for example because its job has panicked. The caller holds
 // mu.
-func (s *Service) stopTaskLocked(t *task, reason error) {
+func (s *core) stopTaskLocked(t *task, reason error) {
 	if t.state != taskDone {
 		t.stopReason = reason
 		t.stop()
@@ -123,9 +123,9 @@ func (t *task) pause() {
 	t.yieldToService()
 }
 
-// continueReadyTasksLocked continues the tasks whose event has occurred. The caller holds mu, and is
-// about to release it.
-func (s *Service) continueReadyTasksLocked() {
+// continueReadyTasksLocked continues the tasks whose event has occurred. The caller holds mu, and
+// is about to release it.
+func (s *core) continueReadyTasksLocked() {
 	for len(s.readyTasks) > 0 {
 		next := s.readyTasks[0]
 		s.readyTasks = s.readyTasks[1:]

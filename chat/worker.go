@@ -1,32 +1,40 @@
 package chat
 
 import (
+	"runtime"
 	"time"
 
 	"weir/flow"
 )
 
-// withLock calls f under mu. It reports whether f started commits. The lock is released even if f
-// panics.
+// withLock calls f under mu, as a call of the core. It reports whether f started commits. The lock
+// is released even if f panics.
 func (s *Service) withLock(f func()) (committed bool) {
 	s.mu.Lock()
 	defer func() { committed = s.unlock() }()
+	s.now = s.fixed.Now()
 	f()
 	return false
 }
 
-// unlock lets ready tasks continue and releases mu. Then it gives the jobs of tasks to the worker
-// pools. It reports whether a job of a commit task was among them.
-func (s *Service) unlock() (committed bool) {
+// unlock ends a call of the core: ready tasks continue, mu is released, and the effects of the call
+// are performed. It reports whether a job of a commit task was among them.
+func (s *Service) unlock() (committed bool) { return s.unlockAndPut(s.putJob) }
+
+// unlockAndPut is unlock with a function that gives the job of a task to its worker pool. It
+// reports whether a job of a commit task was among the effects.
+func (s *Service) unlockAndPut(put func(*task)) (committed bool) {
 	s.continueReadyTasksLocked()
 	var few [4]*task
-	jobs := append(few[:0], s.jobs...)
-	s.jobs = s.jobs[:0]
+	jobs, timers := append(few[:0], s.effects.jobs...), s.effects.timers
+	clear(s.effects.jobs)
+	s.effects = effects{jobs: s.effects.jobs[:0]}
 	s.mu.Unlock()
 	for _, t := range jobs {
 		committed = committed || t.pool == commitJobs
-		s.putJob(t)
+		put(t)
 	}
+	s.startTimers(timers)
 	return committed
 }
 
@@ -35,6 +43,18 @@ func (s *Service) unlock() (committed bool) {
 func (s *Service) putJob(t *task) {
 	if s.pools[t.pool].Put([]*task{t}) == 0 {
 		s.stopTask(t, errStopping)
+	}
+}
+
+func (s *Service) startTimers(timers []timer) {
+	for _, t := range timers {
+		time.AfterFunc(t.after, func() {
+			if s.withLock(t.call) {
+				// Yield to the goroutine that commits: otherwise the runtime's monitor, which
+				// checks a thread in fsync every 70 us, wakes five times as often.
+				runtime.Gosched()
+			}
+		})
 	}
 }
 
@@ -49,37 +69,28 @@ func (s *Service) runJobs(t *task, out *flow.Out[*task]) {
 	for goesOn := true; goesOn; {
 		t.job()
 		s.mu.Lock()
+		s.now = s.fixed.Now()
 		s.continueTaskLocked(t)
 		goesOn = s.takeJobLocked(t)
-		s.unlockOnWorker(t.pool, out)
+		s.unlockAndPut(func(other *task) {
+			if other.pool == t.pool { // a stage puts into its own net by its Out
+				out.Put([]*task{other})
+			} else {
+				s.putJob(other)
+			}
+		})
 	}
 }
 
-// takeJobLocked takes the next job of a task from the jobs for the pools, and reports whether it did:
-// not if there is none, or the task waits for another turn. The caller holds mu.
+// takeJobLocked takes the next job of a task from the jobs for the pools, and reports whether it
+// did: not if there is none, or the task waits for another turn. The caller holds mu.
 func (s *Service) takeJobLocked(t *task) bool {
-	last := len(s.jobs) - 1
-	if last < 0 || s.jobs[last] != t || t.wantsTurn {
+	last := len(s.effects.jobs) - 1
+	if last < 0 || s.effects.jobs[last] != t || t.wantsTurn {
 		return false
 	}
-	s.jobs = s.jobs[:last]
+	s.effects.jobs = s.effects.jobs[:last]
 	return true
-}
-
-// unlockOnWorker is unlock for a worker, which puts jobs into its own pool by its Out.
-func (s *Service) unlockOnWorker(own jobPool, out *flow.Out[*task]) {
-	s.continueReadyTasksLocked()
-	var few [4]*task
-	jobs := append(few[:0], s.jobs...)
-	s.jobs = s.jobs[:0]
-	s.mu.Unlock()
-	for _, t := range jobs {
-		if t.pool == own {
-			out.Put([]*task{t})
-		} else {
-			s.putJob(t)
-		}
-	}
 }
 
 // stopTask stops a task whose job has panicked or was not accepted.
@@ -98,10 +109,6 @@ func (s *Service) runTask(run func(*task) error) error {
 	return <-result
 }
 
-// maxServiceTasks is how many tasks of the service itself may have a job in the worker pool at once.
+// maxServiceTasks is how many tasks of the service itself may have a job in the worker pool at
+// once.
 const maxServiceTasks = 64
-
-// afterLocked calls f under mu after some time, unless the timer is stopped before.
-func (s *Service) afterLocked(d time.Duration, f func()) *time.Timer {
-	return time.AfterFunc(d, func() { s.withLock(f) })
-}
