@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/chat/irc"
+	"weir/internal/disk"
 )
 
 var (
@@ -36,7 +37,7 @@ type fileContents struct {
 func (s *Store) changeFiles(f func(*fileContents) error) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	held, err := lock(s.path("accounts.lock"))
+	held, err := s.opts.lock(s.path("accounts.lock"))
 	if err != nil {
 		return fmt.Errorf("account: %w", err)
 	}
@@ -66,7 +67,7 @@ func (s *Store) readAll() (*fileContents, error) {
 	var data [3][]byte
 	for i, name := range []string{"accounts", "bans", "invites"} {
 		var err error
-		if data[i], err = os.ReadFile(s.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if data[i], err = disk.ReadFile(s.opts.Disk, s.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/chat/irc"
+	"weir/internal/disk"
 	"weir/internal/durable"
 )
 
@@ -110,7 +111,7 @@ func (s *Store) SaveReadMarker(account, device, room string, offset int64) error
 		return err
 	}
 	defer held.Close()
-	if err := m.writeOne(name, map[markerKey]int64{p: offset}, durable.Replacer{Step: s.opts.step}); err != nil {
+	if err := m.writeOne(name, map[markerKey]int64{p: offset}, s.opts.files()); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -136,7 +137,7 @@ func (m *markerStore) loadLocked(account string) *accountMarkers {
 	}
 	a := &accountMarkers{offsets: map[markerKey]int64{}, dirty: map[markerKey]bool{}}
 	m.accounts[name] = a
-	data, err := os.ReadFile(m.path(name))
+	data, err := disk.ReadFile(m.store.opts.Disk, m.path(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		m.store.opts.Report(fmt.Errorf("account: read markers of %s: %w", account, err))
 	}
@@ -219,7 +220,7 @@ func (m *markerStore) flush() error {
 	}
 	defer held.Close()
 	for name, places := range dirty {
-		err = errors.Join(err, m.writeOne(name, places, durable.Replacer{Unsynced: true, Step: m.store.opts.step}))
+		err = errors.Join(err, m.writeOne(name, places, durable.Files{Disk: m.store.opts.Disk, Unsynced: true, Step: m.store.opts.step}))
 	}
 	return err
 }
@@ -227,7 +228,7 @@ func (m *markerStore) flush() error {
 // removeTemps removes the temporary files of a killed process.
 func (m *markerStore) removeTemps() error {
 	folder := m.store.path("marks")
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+	if info, err := m.store.opts.Disk.Stat(folder); err != nil || !info.IsDir() {
 		return nil // there are no markers, or they cannot be written, which the writer reports
 	}
 	held, err := m.lock()
@@ -235,7 +236,7 @@ func (m *markerStore) removeTemps() error {
 		return err
 	}
 	defer held.Close()
-	return durable.RemoveTemps(folder)
+	return m.store.opts.files().RemoveTemps(folder)
 }
 
 // clearDirty clears the dirty state of markers that are on file, unless they have moved since.
@@ -253,26 +254,26 @@ func (m *markerStore) clearDirty(name string, places map[markerKey]int64) {
 	}
 }
 
-func (m *markerStore) lock() (*os.File, error) {
+func (m *markerStore) lock() (disk.File, error) {
 	folder := m.store.path("marks")
-	held, err := lock(folder + "/.lock")
+	held, err := m.store.opts.lock(folder + "/.lock")
 	if errors.Is(err, fs.ErrNotExist) { // the first marker of this data directory
-		if err := durable.MkdirAll(folder, 0o700); err != nil {
+		if err := m.store.opts.files().MkdirAll(folder, 0o700); err != nil {
 			return nil, err
 		}
-		return lock(folder + "/.lock")
+		return m.store.opts.lock(folder + "/.lock")
 	}
 	return held, err
 }
 
 // writeOne merges markers into an account's file, because other processes may have moved other
 // markers. Markers of an account that was removed meanwhile are dropped.
-func (m *markerStore) writeOne(name string, places map[markerKey]int64, by durable.Replacer) error {
+func (m *markerStore) writeOne(name string, places map[markerKey]int64, by durable.Files) error {
 	if m.store.Lookup(name) == nil {
 		m.clearDirty(name, places)
 		return nil
 	}
-	data, err := os.ReadFile(m.path(name))
+	data, err := disk.ReadFile(m.store.opts.Disk, m.path(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -351,7 +352,7 @@ func (m *markerStore) remove(account string) error {
 		return err
 	}
 	defer held.Close()
-	if err := os.Remove(m.path(account)); !errors.Is(err, os.ErrNotExist) {
+	if err := m.store.opts.Disk.Remove(m.path(account)); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 // TestConcurrentReadersGetLinesInOrder reads by Latest, After, Stream and Seek while a writer
 // appends, redacts and removes the oldest lines.
 func TestConcurrentReadersGetLinesInOrder(t *testing.T) {
-	l := mustOpen(t, t.TempDir(), Options{Segment: 3000, FS: noSyncFS{}})
+	l := mustOpen(t, t.TempDir(), Options{Segment: 3000, Disk: noSync})
 	mustAppend(t, l, entry("the first"))
 	stop := make(chan struct{}) // closed by the writer at its end
 	var wg sync.WaitGroup

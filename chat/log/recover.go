@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"weir/internal/disk"
 )
 
 // lastUsed returns the base of the last segment that is not empty, or of the first segment.
@@ -106,14 +108,14 @@ func (l *Log) recoverLocked() error {
 // prepareSegmentsLocked removes incomplete files, creates the first segment if there is none, and
 // marks all segments but the last as finished. The caller holds both locks.
 func (l *Log) prepareSegmentsLocked() ([]int64, error) {
-	bases, others, err := listSegments(l.dir)
+	bases, others, err := listSegments(l.disk, l.dir)
 	if err != nil {
 		return nil, fmt.Errorf("chat/log: %w", err)
 	}
 	for _, name := range others {
 		// these are temporary files of package durable, not of the log
 		if strings.HasSuffix(name, ".tmp") && !strings.HasPrefix(name, ".") {
-			if err := l.fs.Remove(filepath.Join(l.dir, name)); err != nil {
+			if err := l.disk.Remove(filepath.Join(l.dir, name)); err != nil {
 				return nil, l.diskError("remove "+name, err)
 			}
 		}
@@ -127,7 +129,7 @@ func (l *Log) prepareSegmentsLocked() ([]int64, error) {
 		return nil, err
 	}
 	for _, base := range bases[:len(bases)-1] {
-		if info, err := os.Stat(l.segmentPath(base)); err == nil && info.Mode().Perm() != finishedMode {
+		if info, err := l.disk.Stat(l.segmentPath(base)); err == nil && info.Mode().Perm() != finishedMode {
 			if err := l.finish(base); err != nil {
 				return nil, err
 			}
@@ -149,7 +151,7 @@ func (l *Log) scanFrom(all []extent, committed int64) (int64, error) {
 		if committed < x.base || committed > x.end {
 			continue
 		}
-		f, err := l.fs.Open(l.segmentPath(x.base), os.O_RDONLY, 0)
+		f, err := disk.Open(l.disk, l.segmentPath(x.base))
 		if err != nil {
 			return 0, fmt.Errorf("chat/log: %w", err)
 		}
@@ -186,7 +188,7 @@ func (l *Log) rewriteLocked(bases []int64, from, to int64) error {
 		if stop <= begin {
 			continue
 		}
-		err := l.withWritable(l.segmentPath(base), func(f File) error {
+		err := l.withWritable(l.segmentPath(base), func(f disk.File) error {
 			b := make([]byte, min(stop-begin, 1<<20))
 			for at := begin; at < stop; {
 				n, err := f.ReadAt(b[:min(int64(len(b)), stop-at)], at-base)
@@ -237,7 +239,7 @@ func (l *Log) startSegmentLocked(all []extent, next, from int64) error {
 // or cut has left. The caller holds both locks.
 func (l *Log) ensureSuccessorLocked(all []extent) error {
 	last := all[len(all)-1]
-	f, err := l.fs.Open(l.segmentPath(last.base), os.O_RDONLY, 0)
+	f, err := disk.Open(l.disk, l.segmentPath(last.base))
 	if err != nil {
 		return l.diskError("open the last segment", err)
 	}
@@ -246,12 +248,12 @@ func (l *Log) ensureSuccessorLocked(all []extent) error {
 	if err != nil {
 		return l.diskError("stat the last segment", err)
 	}
-	if st.InUse {
+	if inUse(st) {
 		return nil
 	}
 	// an empty segment is used again, because its name cannot be created twice
 	if last.end == last.base {
-		return l.fs.Chmod(l.segmentPath(last.base), writableMode)
+		return l.disk.Chmod(l.segmentPath(last.base), writableMode)
 	}
 	if err := l.create(last.end); err != nil {
 		return err
@@ -265,7 +267,7 @@ func (l *Log) ensureSuccessorLocked(all []extent) error {
 func (l *Log) openActiveLocked() error {
 	bases := l.knownBases()
 	base := bases[len(bases)-1]
-	f, err := l.fs.Open(l.segmentPath(base), os.O_RDWR, 0)
+	f, err := l.disk.OpenFile(l.segmentPath(base), os.O_RDWR, 0)
 	if err != nil {
 		return l.diskError("open the last segment", err)
 	}
