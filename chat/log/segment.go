@@ -42,14 +42,20 @@ func listSegments(d disk.FS, dir string) (bases []int64, others []string, err er
 	return bases, others, nil
 }
 
-// relist lists the folder again. Readers call it when a segment is missing or has ended.
+// relist lists the folder again. Readers call it when a segment is missing or has ended. A listing
+// that another call has overtaken is discarded: it may lack the last segment, and a writer that
+// follows it would go back to the one before.
 func (l *Log) relist() ([]int64, error) {
-	bases, _, err := listSegments(l.disk, l.dir)
-	if err != nil {
-		return nil, fmt.Errorf("chat/log: %w", err)
+	for {
+		before := l.bases.Load()
+		bases, _, err := listSegments(l.disk, l.dir)
+		if err != nil {
+			return nil, fmt.Errorf("chat/log: %w", err)
+		}
+		if l.bases.CompareAndSwap(before, &bases) {
+			return bases, nil
+		}
 	}
-	l.bases.Store(&bases)
-	return bases, nil
 }
 
 func (l *Log) knownBases() []int64 { return *l.bases.Load() }
