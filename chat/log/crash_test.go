@@ -239,6 +239,13 @@ func dieIn(t *testing.T, what string, r room, moment simdisk.Moment, step int, d
 		t.Fatalf("%s: another process appended %q: got %q as the last line, want the appended one", what, b.Bytes, last)
 	}
 	wantNoLess(t, what+": the other process", got, r.lines)
+	for range 3 {
+		after := all(t, mustOpen(t, "/room", Options{Disk: d.Crash().Process()}))
+		wantNoLess(t, what+": after a loss of power", after, r.lines)
+		if last := after[len(after)-1]; last != string(b.Bytes) {
+			t.Fatalf("%s: after a loss of power: got %q as the last line, want %q", what, last, b.Bytes)
+		}
+	}
 	return died
 }
 

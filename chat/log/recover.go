@@ -97,6 +97,10 @@ func (l *Log) recoverLocked() error {
 	if err != nil {
 		return err
 	}
+	// the process that changed the names may have been killed before its sync, or it failed
+	if err := l.files().SyncDir(l.dir); err != nil {
+		return l.diskError("sync the names of the segments", err)
+	}
 	if err := l.openActiveLocked(); err != nil {
 		return err
 	}
@@ -175,40 +179,53 @@ func sizeBetween(all []extent, from, to int64) (n int64) {
 	return n
 }
 
-// rewriteLocked writes the bytes between two offsets again, in place, and syncs them. After a
-// failed sync the kernel may regard pages as clean that are not on disk. The caller holds both
-// locks.
+// rewriteLocked writes the bytes between two offsets again, in place, and syncs their segments and
+// all behind them. After a failed sync the kernel may regard pages as clean that are not on disk. A
+// process that cut a segment may have been killed before its sync. The caller holds both locks.
 func (l *Log) rewriteLocked(bases []int64, from, to int64) error {
-	for i, base := range bases {
-		stop := to
+	for i := segmentIndex(bases, from); i < len(bases); i++ {
+		begin, stop := max(from, bases[i]), to
 		if i+1 < len(bases) {
 			stop = min(to, bases[i+1])
 		}
-		begin := max(from, base)
-		if stop <= begin {
-			continue
+		sync := l.syncSegment
+		if begin < stop {
+			sync = func(base int64) error { return l.rewrite(base, begin, stop) }
 		}
-		err := l.withWritable(l.segmentPath(base), func(f disk.File) error {
-			b := make([]byte, min(stop-begin, 1<<20))
-			for at := begin; at < stop; {
-				n, err := f.ReadAt(b[:min(int64(len(b)), stop-at)], at-base)
-				if n == 0 && errors.Is(err, io.EOF) {
-					break
-				} else if n == 0 {
-					return err
-				}
-				if _, err := f.WriteAt(b[:n], at-base); err != nil {
-					return err
-				}
-				at += int64(n)
-			}
-			return f.Datasync()
-		})
-		if err != nil {
+		if err := sync(bases[i]); err != nil {
 			return l.diskError("rewrite the lines that are kept", err)
 		}
 	}
 	return nil
+}
+
+// rewrite writes the bytes of a segment between two offsets again and syncs them.
+func (l *Log) rewrite(base, from, to int64) error {
+	return l.withWritable(l.segmentPath(base), func(f disk.File) error {
+		b := make([]byte, min(to-from, 1<<20))
+		for at := from; at < to; {
+			n, err := f.ReadAt(b[:min(int64(len(b)), to-at)], at-base)
+			if n == 0 && errors.Is(err, io.EOF) {
+				break
+			} else if n == 0 {
+				return err
+			}
+			if _, err := f.WriteAt(b[:n], at-base); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+		return f.Datasync()
+	})
+}
+
+// syncSegment syncs a segment that is not written to.
+func (l *Log) syncSegment(base int64) error {
+	f, err := disk.Open(l.disk, l.segmentPath(base))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Datasync(), f.Close())
 }
 
 // startSegmentLocked creates a segment at next and cuts everything from an offset on. The caller

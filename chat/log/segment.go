@@ -126,8 +126,12 @@ func (l *Log) truncateAt(offset int64, bases []int64) error {
 		size := max(0, offset-base)
 		// an overlap with the successor is not a tail
 		behind := i+1 < len(bases) && bases[i+1] <= offset
-		if st.Size() > size && !behind {
-			if err := l.truncate(base, size); err != nil {
+		if !behind {
+			cut := func(int64) error { return l.truncate(base, size) }
+			if st.Size() <= size { // perhaps by a call that could not sync it
+				cut = l.syncSegment
+			}
+			if err := cut(base); err != nil {
 				return l.diskError("cut a segment", err)
 			}
 		}
