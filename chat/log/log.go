@@ -84,7 +84,9 @@ type Log struct {
 	lines        []Line
 	recovery     Recovery
 	newCommitted bool // the file committed is new and has no valid content yet
-	closed       bool
+	// Retain removed segments, and the folder was not synced since then
+	removalUnsynced bool
+	closed          bool
 }
 
 const defaultSegment = 8 << 20

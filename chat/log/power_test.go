@@ -350,3 +350,26 @@ func TestARefusedBatchThatIsCutStaysCut(t *testing.T) {
 		}
 	}
 }
+
+// TestRetainSyncsWhatAnEarlierCallRemoved lets the sync of a removal fail. The next Retain has
+// nothing to remove, and must not acknowledge before that sync.
+func TestRetainSyncsWhatAnEarlierCallRemoved(t *testing.T) {
+	d, _, l, _ := powerRoom(t)
+	syncs := 0
+	d.SetFaults(simdisk.Faults{Fail: func(c simdisk.Call) (int, error) {
+		if c.Op == simdisk.OpSync && c.Name == "/room" {
+			if syncs++; syncs > 1 { // the first one is of a new segment
+				return 0, unix.EIO
+			}
+		}
+		return 0, nil
+	}})
+	if _, err := l.Retain(0, 1000, noon); !errors.Is(err, ErrFailing) {
+		t.Fatalf("Retain whose sync fails: got %v, want ErrFailing", err)
+	}
+	d.SetFaults(simdisk.Faults{})
+	if _, err := l.Retain(0, 1000, noon); err != nil {
+		t.Fatal(err)
+	}
+	wantAfterCrash(t, d, all(t, l))
+}

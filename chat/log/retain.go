@@ -80,13 +80,15 @@ func (l *Log) removeOld(age time.Duration, bytes int64, now time.Time) (removed 
 		}
 		removed += x.end - x.base
 		total -= x.end - x.base
+		l.removalUnsynced = true
 	}
-	if removed == 0 {
+	if !l.removalUnsynced {
 		return 0, nil
 	}
 	if err := l.files().SyncDir(l.dir); err != nil {
 		return removed, l.diskError("remove a segment", err)
 	}
+	l.removalUnsynced = false
 	_, err = l.relist()
 	return removed, err
 }
