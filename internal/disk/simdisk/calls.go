@@ -63,14 +63,14 @@ func (p *Process) Rename(from, to string) error {
 		switch {
 		case err != nil:
 			return err
+		case at.ino != nil && at.ino.isDir() && (from == to || at.ino != old.ino):
+			return unix.EEXIST // as package os has it
 		case at.ino != nil && at.ino == old.ino:
 			return nil // two names of one file stay
-		case at.ino != nil && at.ino.isDir():
-			return unix.EEXIST // as package os has it
-		case old.ino.isDir() && at.ino != nil:
-			return unix.ENOTDIR
 		case old.ino.isDir() && contains(old.ino, at.dir):
 			return unix.EINVAL
+		case old.ino.isDir() && at.ino != nil:
+			return unix.ENOTDIR
 		}
 		p.d.rename(effect{old.dir, old.name, nil}, effect{at.dir, at.name, old.ino})
 		return nil
