@@ -142,8 +142,8 @@ func (x *slowList) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// TestAReadersListingThatIsTooOldDoesNotMoveTheWriterBack lists the segments in a reader before a new
-// one is created, and stores the list afterwards.
+// TestAReadersListingThatIsTooOldDoesNotMoveTheWriterBack lists the segments in a reader before a
+// new one is created, and stores the list afterwards.
 func TestAReadersListingThatIsTooOldDoesNotMoveTheWriterBack(t *testing.T) {
 	d := &slowList{FS: disk.System, listed: make(chan struct{}), release: make(chan struct{})}
 	l := mustOpen(t, t.TempDir(), Options{Segment: 300, Disk: d})

@@ -46,7 +46,8 @@ func wantAfterCrash(t *testing.T, d *simdisk.Disk, want []string) {
 	}
 }
 
-// fail returns faults: calls of the kinds in errs fail. A write stores the part that stored returns.
+// fail returns faults: calls of the kinds in errs fail. A write stores the part that stored
+// returns.
 func fail(errs map[simdisk.Op]error, stored func(bytes int) int) simdisk.Faults {
 	return simdisk.Faults{Fail: func(c simdisk.Call) (n int, err error) {
 		if stored != nil {
@@ -60,7 +61,7 @@ func fail(errs map[simdisk.Op]error, stored func(bytes int) int) simdisk.Faults 
 func TestADiskFaultLosesNoAcknowledgedLine(t *testing.T) {
 	const write, sync, cut, create = simdisk.OpWrite, simdisk.OpSync, simdisk.OpTruncate, simdisk.OpCreate
 	half := func(n int) int { return n / 2 }
-	line := func(int) int { return len(encode(t, entry("refused"), 1000)) } // with an offset of four digits
+	line := func(int) int { return len(encode(t, entry("refused"), 1000)) } // at a 4-digit offset
 	type errs = map[simdisk.Op]error
 	for _, c := range []struct {
 		name   string

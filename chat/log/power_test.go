@@ -42,9 +42,9 @@ type powerWorld struct {
 	trace []string
 
 	lines     []storedLine      // acknowledged, or seen by a reader
-	open      map[string]bool   // texts of batches without an answer: they may be there after the next start
+	open      map[string]bool   // texts of batches without an answer
 	redacting map[string]string // text to the redacted one, of calls without an answer
-	retaining int64             // offset before which lines may be missing: a Retain without an answer
+	retaining int64             // lines before it may be missing: a Retain without an answer
 	texts     int               // number of texts so far
 }
 
@@ -134,8 +134,8 @@ func (w *powerWorld) start() error {
 	return w.compare()
 }
 
-// compare reads the room: it has each acknowledged line once and in order, and besides only lines of
-// calls that had no answer.
+// compare reads the room: it has each acknowledged line once and in order, and besides only lines
+// of calls that had no answer.
 func (w *powerWorld) compare() error {
 	lines, err := w.log.After(0, 1<<20)
 	if err != nil {
@@ -217,7 +217,8 @@ func (w *powerWorld) step() error {
 	return nil
 }
 
-// look compares what a reader sees, without faults. No refused batch is there before the next start.
+// look compares what a reader sees, without faults. No refused batch is there before the next
+// start.
 func (w *powerWorld) look() error {
 	w.disk.SetFaults(simdisk.Faults{})
 	w.note("compare")
@@ -305,8 +306,8 @@ func powerRoom(t *testing.T) (*simdisk.Disk, *simdisk.Process, *Log, []string) {
 	return d, p, l, lines
 }
 
-// TestASegmentOfAKilledProcessHasADurableName kills a process before it has synced the name of a new
-// segment. The next process appends to that segment.
+// TestASegmentOfAKilledProcessHasADurableName kills a process before it has synced the name of a
+// new segment. The next process appends to that segment.
 func TestASegmentOfAKilledProcessHasADurableName(t *testing.T) {
 	d, p, l, lines := powerRoom(t)
 	p.KillAt(4, simdisk.Before) // after fdatasync, chmod and create: the sync of the folder

@@ -45,8 +45,8 @@ func mustReplace(t *testing.T, p *simdisk.Process, contents string) {
 	}
 }
 
-// TestALossOfPowerLeavesTheOldOrTheNewContents cuts the power at each call of a replacement and of a
-// creation. A file that was acknowledged has its new contents.
+// TestALossOfPowerLeavesTheOldOrTheNewContents cuts the power at each call of a replacement and of
+// a creation. A file that was acknowledged has its new contents.
 func TestALossOfPowerLeavesTheOldOrTheNewContents(t *testing.T) {
 	old, new := strings.Repeat("old ", 1000), strings.Repeat("new ", 1500)
 	for name, c := range map[string]struct {

@@ -77,7 +77,7 @@ func (p *Process) Rename(from, to string) error {
 	}))
 }
 
-// walkTwo follows two paths. What the first one names exists, and neither is the root.
+// walkTwo follows two paths. The first one exists, and neither is the root.
 func (d *Disk) walkTwo(from, to string) (old, at place, err error) {
 	if old, err = d.walk(from, false); err != nil {
 		return old, at, err

@@ -144,8 +144,8 @@ func TestTemporaryNamesAreUnused(t *testing.T) {
 	})
 }
 
-// TestBothDisksDoTheSame makes the same calls on the system's disk and on a simulated one, and wants
-// the same results.
+// TestBothDisksDoTheSame makes the same calls on the system's disk and on a simulated one, and
+// wants the same results.
 func TestBothDisksDoTheSame(t *testing.T) {
 	root := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -257,7 +257,7 @@ func (p *pair) write(t *rapid.T) {
 		}
 		n, err := f.WriteAt(data, max(at, 0))
 		if err != nil && !errors.As(err, new(syscall.Errno)) || errors.Is(err, syscall.EINVAL) {
-			return fmt.Sprint(n), errors.New("invalid") // of package os: WriteAt of a file with O_APPEND
+			return fmt.Sprint(n), errors.New("invalid") // WriteAt of a file with O_APPEND
 		}
 		return fmt.Sprint(n), err
 	})
@@ -326,7 +326,7 @@ func (p *pair) names(t *rapid.T) {
 	mode := rapid.SampledFrom([]fs.FileMode{0o600, 0o400, 0o700}).Draw(t, "mode")
 	p.both("chmod "+name, func(s *side) (string, error) {
 		if info, err := s.d.Stat(s.at(name)); err == nil && info.IsDir() {
-			return "", nil // of folders, only root may search those without 0o100
+			return "", nil // only root may search a folder without 0o100
 		}
 		return "", s.d.Chmod(s.at(name), mode)
 	})

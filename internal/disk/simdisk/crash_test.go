@@ -257,7 +257,8 @@ func TestMappedMemorySurvivesInAnyVersion(t *testing.T) {
 		}
 		copy(mem, bytes.Repeat([]byte("d"), 16))
 	}, contents("/f"))
-	wantOutcomes(t, got, "a", "ba", "b", "cb", "c", "dc", "d") // words of 8 bytes are stored one by one
+	// words of 8 bytes are stored one by one
+	wantOutcomes(t, got, "a", "ba", "b", "cb", "c", "dc", "d")
 }
 
 func TestACrashAtAnyCallEndsAllCalls(t *testing.T) {

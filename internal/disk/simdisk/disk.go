@@ -42,8 +42,8 @@ type Disk struct {
 type Faults struct {
 	SyncFile   float64 // probability that Sync or Datasync of a file returns EIO, 0 to 1
 	SyncFolder float64 // probability that Sync of a folder returns EIO, 0 to 1
-	// Fail chooses the result of a call, if not nil. A write whose error is not nil writes the first
-	// n bytes. It must not call the disk.
+	// Fail chooses the result of a call, if not nil. A write whose error is not nil writes the
+	// first n bytes. It must not call the disk.
 	Fail func(c Call) (n int, err error)
 }
 

@@ -1,6 +1,6 @@
-// Package simdisk is a disk in memory that loses power. What survives is chosen at random by a
-// seed, as hostile as POSIX and the file systems in use permit. One goroutine that makes the same
-// calls with the same seed gets the same results. There is no clock and no goroutine.
+// Package simdisk is a disk in memory that loses power. A seed chooses at random what survives, as
+// hostile as POSIX and the file systems in use permit. One goroutine that makes the same calls with
+// the same seed gets the same results. There is no clock and no goroutine.
 //
 // A Disk has any number of Processes, each of which is a disk.FS. Processes share the page cache.
 // Kill ends one process, and the page cache stays. Crash ends all of them, and the page cache is
@@ -21,9 +21,9 @@
 // Names. Making a file, folder or link, renaming and removing change folders. A sync of a folder
 // makes all earlier changes of its names durable. Sync of a file does not do so for its name, as
 // POSIX has it. Of the other changes, a crash keeps none, all, the first ones in their order (ext4
-// and XFS have one journal), or any of them (POSIX, and btrfs for folders). Each is atomic, a rename
-// too. A change in a folder that is itself lost is lost. A crash never loses a durable name, except
-// by a later change of that name.
+// and XFS have one journal), or any of them (POSIX, and btrfs for folders). Each is atomic, a
+// rename too. A change in a folder that is itself lost is lost. A crash never loses a durable name,
+// except by a later change of that name.
 //
 // Pillai et al., "All File Systems Are Not Created Equal: On the Complexity of Crafting
 // Crash-Consistent Applications" (OSDI 2014), measured which of these orders six file systems keep.
@@ -35,11 +35,11 @@
 //
 // Linux marks the pages of a failed write as clean, reports the error once, and keeps the data in
 // the page cache: Rebello et al., "Can Applications Recover from fsync Failures?" (USENIX ATC
-// 2020), for ext4, XFS and btrfs. So, after EIO, some of the sectors are on the medium, reads return
-// the new data, and the next sync succeeds without writing the others. They are lost at the next
-// crash, unless they are written again. The size stays to be written. The names of a folder whose
-// sync fails stay undecided until a later sync succeeds: ext4, XFS and btrfs abort their journal
-// instead, and nothing can be written then.
+// 2020), for ext4, XFS and btrfs. So, after EIO, some of the sectors are on the medium, reads
+// return the new data, and the next sync succeeds without writing the others. They are lost at the
+// next crash, unless they are written again. The size stays to be written. The names of a folder
+// whose sync fails stay undecided until a later sync succeeds: ext4, XFS and btrfs abort their
+// journal instead, and nothing can be written then.
 //
 // # A full disk
 //

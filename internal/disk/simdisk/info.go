@@ -33,7 +33,7 @@ func (i info) ModTime() time.Time { return i.time }
 func (i info) IsDir() bool        { return i.mode.IsDir() }
 func (i info) Sys() any           { return nil }
 
-// SameFile implements disk.FS.
+// SameFile reports whether two results of Stat, Lstat or File.Stat are of one file.
 func (p *Process) SameFile(a, b fs.FileInfo) bool {
 	x, ok1 := a.(info)
 	y, ok2 := b.(info)

@@ -211,7 +211,7 @@ func (d *Disk) free(path string) (place, error) {
 // OpenFile implements disk.FS.
 func (p *Process) OpenFile(name string, flag int, mode fs.FileMode) (opened disk.File, err error) {
 	open := func() (err error) {
-		opened, err = p.open(name, flag, mode)
+		opened, err = p.openLocked(name, flag, mode)
 		return err
 	}
 	creates, truncates := false, false
@@ -236,8 +236,8 @@ func (p *Process) OpenFile(name string, flag int, mode fs.FileMode) (opened disk
 	return opened, nil
 }
 
-// open opens or creates a file. The caller holds the lock.
-func (p *Process) open(name string, flag int, mode fs.FileMode) (*file, error) {
+// openLocked opens or creates a file. The caller holds the lock.
+func (p *Process) openLocked(name string, flag int, mode fs.FileMode) (*file, error) {
 	d := p.d
 	excl := flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL
 	at, err := d.walk(name, !excl)
