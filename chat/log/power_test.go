@@ -50,6 +50,7 @@ type powerWorld struct {
 
 func newPowerWorld(seed uint64) *powerWorld {
 	w := &powerWorld{rng: rand.New(rand.NewPCG(seed, 1)), disk: simdisk.New(seed)}
+	w.disk.ShowStale(true)
 	w.forget()
 	return w
 }

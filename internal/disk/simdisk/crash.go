@@ -23,11 +23,22 @@ func (d *Disk) Crash() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.endLocked()
+	return d.survivorLocked()
+}
+
+// Survivor returns the disk as it would be if the power failed now. The disk runs on.
+func (d *Disk) Survivor() *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.survivorLocked()
+}
+
+func (d *Disk) survivorLocked() *Disk {
 	after := New(d.rng.Uint64())
-	after.seq, after.temps, after.space, after.stale = d.seq, d.temps, d.space, d.stale
+	after.seq, after.temps, after.space, after.stale, after.showStale = d.seq, d.temps, d.space, d.stale, d.showStale
 	c := &crash{
 		from: d, to: after, files: map[*inode]*inode{}, names: map[*inode]map[string]durableName{},
-		data: survival(d.rng.IntN(int(survivals))), showStale: d.rng.IntN(4) == 0,
+		data: survival(d.rng.IntN(int(survivals))), showStale: d.rng.IntN(4) == 0 && d.showStale,
 	}
 	c.keepChanges(survival(d.rng.IntN(int(survivals))))
 	after.root = c.restore(d.root)

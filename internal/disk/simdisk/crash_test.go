@@ -130,6 +130,7 @@ func TestACutThatIsNotSyncedComesBack(t *testing.T) {
 
 func TestUnwrittenSectorsMayHaveDataOfRemovedFiles(t *testing.T) {
 	got := outcomes(t, func(d *Disk, p *Process) {
+		d.ShowStale(true)
 		must(t, durably(t, p, "/old", 'x', 512).Close())
 		must(t, p.Remove("/old"))
 		f := durably(t, p, "/f", 'a', 512)

@@ -29,13 +29,15 @@ type Disk struct {
 	pending []*change
 	seq     int64    // number of changes so far; also the time of modification
 	temps   int      // number of temporary names so far
-	stale   [][]byte // sectors of removed files, which unwritten sectors may show after a crash
-	space   int64    // capacity in sectors; 0: unlimited
-	used    int64    // sectors of all files
-	faults  Faults
-	calls   int // calls that change the disk so far
-	crashAt int // the call at which the power fails; 0: none
-	crashed bool
+	stale   [][]byte // sectors of removed files
+	// sectors that were never written may have stale ones after a crash
+	showStale bool
+	space     int64 // capacity in sectors; 0: unlimited
+	used      int64 // sectors of all files
+	faults    Faults
+	calls     int // calls that change the disk so far
+	crashAt   int // the call at which the power fails; 0: none
+	crashed   bool
 }
 
 // Faults are errors that a disk returns while it runs. The zero value has none.
@@ -75,6 +77,14 @@ func (d *Disk) SetSpace(free int64) {
 	if free >= 0 {
 		d.space = max(1, d.used+free/sectorSize)
 	}
+}
+
+// ShowStale chooses whether sectors that were never written may have data of removed files after a
+// crash, as with ext4's data=writeback. Otherwise they have zeros.
+func (d *Disk) ShowStale(show bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.showStale = show
 }
 
 // hasSpace reports whether a number of sectors can be added.
