@@ -166,3 +166,17 @@ func TestASecondNameThatACrashLeftIsRemoved(t *testing.T) {
 		wantOn(t, p, "new", "state")
 	}
 }
+
+// TestAReplacementThatCouldNotBeTakenBackIsRefused fills the disk so that the old file gets no second
+// name, and lets the folder's sync fail, too.
+func TestAReplacementThatCouldNotBeTakenBackIsRefused(t *testing.T) {
+	d := simdisk.New(1)
+	p := d.Process()
+	mustReplace(t, p, "old")
+	d.SetSpace(512) // for the temporary file
+	d.SetFaults(simdisk.Faults{SyncFolder: 1})
+	if err := (Files{Disk: p}).ReplaceFile("/state", []byte("new"), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("ReplaceFile: got %v, want ENOSPC", err)
+	}
+	wantOn(t, p, "old", "state")
+}

@@ -25,8 +25,12 @@ const (
 
 // Files writes files. The zero value is right for all data that is acknowledged.
 type Files struct {
-	Disk     disk.FS    // nil: the operating system's
-	Unsynced bool       // atomic, but a loss of power may revert the new contents
+	Disk disk.FS // nil: the operating system's
+	// A replacement is atomic, but a loss of power may bring the old contents back.
+	Revertible bool
+	// A replacement is atomic as long as the power does not fail. After that the file may have the
+	// old contents, the new ones, a part of them, or whatever the disk had there.
+	Unsynced bool
 	Step     func(Step) // called at each step, if not nil: tests stop the process there
 }
 
@@ -44,9 +48,13 @@ func (w Files) ReplaceFile(path string, data []byte, mode os.FileMode) error {
 	if err := w.write(temp, path, data, mode); err != nil {
 		return err
 	}
-	undo := func() {}
-	if !w.Unsynced {
-		undo = w.keepOldName(path)
+	undo, syncFolder := func() {}, !w.Unsynced && !w.Revertible
+	if syncFolder {
+		var err error
+		if undo, err = w.keepOldName(path); err != nil {
+			w.disk().Remove(temp)
+			return err
+		}
 		defer w.disk().Remove(oldName(path)) // if this fails, the next replacement removes it
 	}
 	if err := w.disk().Rename(temp, path); err != nil {
@@ -54,7 +62,7 @@ func (w Files) ReplaceFile(path string, data []byte, mode os.FileMode) error {
 		return err
 	}
 	w.reached(Renamed)
-	if !w.Unsynced {
+	if syncFolder {
 		if err := w.SyncDir(filepath.Dir(path)); err != nil {
 			undo()
 			return err
@@ -67,16 +75,18 @@ func (w Files) ReplaceFile(path string, data []byte, mode os.FileMode) error {
 // keepOldName gives the file at path a second name until its replacement is durable. undo reverts
 // the replacement by a rename, which needs no space on the disk and no descriptor. On a file system
 // without hard links, undo does nothing.
-func (w Files) keepOldName(path string) (undo func()) {
+func (w Files) keepOldName(path string) (undo func(), err error) {
 	d, old := w.disk(), oldName(path)
 	d.Remove(old) // left by a crash
 	switch err := d.Link(path, old); {
+	case err == nil:
+		return func() { d.Rename(old, path) }, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return func() { d.Remove(path) }
-	case err != nil:
-		return func() {}
+		return func() { d.Remove(path) }, nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EIO), errors.Is(err, syscall.EROFS):
+		return nil, err
 	}
-	return func() { d.Rename(old, path) }
+	return func() {}, nil
 }
 
 // CreateFile is ReplaceFile for a file that must not exist. One of several callers makes it; the
@@ -165,6 +175,17 @@ func (w Files) KeepOwner(f disk.File, like string) error {
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return f.Chown(int(st.Uid), int(st.Gid))
+	}
+	return nil
+}
+
+// Remove removes a file durably. A missing file is no error.
+func (w Files) Remove(path string) error {
+	if err := w.disk().Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := w.SyncDir(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
