@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/disk"
 	"weir/internal/disk/simdisk"
 	"weir/internal/durable"
 )
@@ -79,6 +80,74 @@ func TestAFailedSyncOfContentsIsNeverAcknowledged(t *testing.T) {
 	}
 }
 
+// TestRemovedFilesOfAnAccountDoNotComeBack cuts the power after an account was removed.
+func TestRemovedFilesOfAnAccountDoNotComeBack(t *testing.T) {
+	for seed := range uint64(20) {
+		d := simdisk.New(seed)
+		s := openOn(t, d, Options{})
+		add(t, s, "ann", "correct horse")
+		err := errors.Join(
+			s.SaveReadMarker("ann", SharedDevice, "room", 10),
+			durable.Files{Disk: s.opts.Disk}.ReplaceFile(s.MetadataPath("ann"), []byte("avatar"), 0o600),
+			s.Remove("ann", false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{s.MetadataPath("ann"), s.marks.path("ann")} {
+			if text, err := disk.ReadFile(d.Survivor().Process(), path); err == nil {
+				t.Fatalf("seed %d: after a loss of power %s has %q, want no file", seed, path, text)
+			}
+		}
+	}
+}
+
+// TestMarkersOfDevicesDoNotEndangerSavedOnes writes a marker that a loss of power may lose, into a
+// file with one that was acknowledged.
+func TestMarkersOfDevicesDoNotEndangerSavedOnes(t *testing.T) {
+	for seed := range uint64(20) {
+		d := simdisk.New(seed)
+		s := openOn(t, d, Options{})
+		add(t, s, "ann", "correct horse")
+		if err := s.SaveReadMarker("ann", SharedDevice, "room", 10); err != nil {
+			t.Fatal(err)
+		}
+		s.SetReadMarker("ann", "phone", "room", 20)
+		if err := s.marks.flush(); err != nil {
+			t.Fatal(err)
+		}
+		after := openOn(t, d.Survivor(), Options{})
+		if offset, _ := after.ReadMarker("ann", SharedDevice, "room"); offset != 10 {
+			t.Fatalf("seed %d: after a loss of power the saved marker is at %d, want 10", seed, offset)
+		}
+	}
+}
+
+// TestSavingAMarkerThatIsWrittenAlreadyMakesItDurable saves a marker that was written without a
+// sync, by this process and by one before.
+func TestSavingAMarkerThatIsWrittenAlreadyMakesItDurable(t *testing.T) {
+	for seed := range uint64(20) {
+		for _, restart := range []bool{false, true} {
+			d := simdisk.New(seed)
+			s := openOn(t, d, Options{})
+			add(t, s, "ann", "correct horse")
+			s.SetReadMarker("ann", "phone", "room", 20)
+			if err := s.marks.flush(); err != nil {
+				t.Fatal(err)
+			}
+			if restart {
+				s = openOn(t, d, Options{})
+			}
+			if err := s.SaveReadMarker("ann", "phone", "room", 20); err != nil {
+				t.Fatal(err)
+			}
+			after := openOn(t, d.Survivor(), Options{})
+			if offset, _ := after.ReadMarker("ann", "phone", "room"); offset != 20 {
+				t.Fatalf("seed %d, restart %v: after a loss of power the saved marker is at %d, want 20", seed, restart, offset)
+			}
+		}
+	}
+}
+
 // TestARegistrationWhoseInviteCannotBeRemovedIsAcknowledged lets the file of invites fail after the
 // account was stored. The invite is used all the same.
 func TestARegistrationWhoseInviteCannotBeRemovedIsAcknowledged(t *testing.T) {
@@ -101,5 +170,23 @@ func TestARegistrationWhoseInviteCannotBeRemovedIsAcknowledged(t *testing.T) {
 	d.SetFaults(simdisk.Faults{})
 	if _, err := s.Register("bob", "correct horse", code); !errors.Is(err, ErrInvite) {
 		t.Errorf("using the invite again: got %v, want ErrInvite", err)
+	}
+}
+
+// TestAChangeThatAKilledProcessLeftIsDurableAfterOpen kills a process at each call of a change. What
+// the next process shows survives a loss of power.
+func TestAChangeThatAKilledProcessLeftIsDurableAfterOpen(t *testing.T) {
+	for seed := range uint64(20) {
+		for call, done := 1, false; !done; call++ {
+			d := simdisk.New(seed)
+			s := openOn(t, d, Options{})
+			add(t, s, "ann", "correct horse")
+			s.opts.Disk.(*simdisk.Process).KillAt(call, simdisk.After)
+			done = s.SetRole("ann", Admin) == nil
+			shown := openOn(t, d, Options{}).Lookup("ann").Role
+			if after := openOn(t, d.Survivor(), Options{}).Lookup("ann").Role; after != shown {
+				t.Fatalf("seed %d, killed in call %d: got the role %s, and %s after a loss of power", seed, call, shown, after)
+			}
+		}
 	}
 }

@@ -110,7 +110,7 @@ func Open(dir string, o Options) (*Store, error) {
 	s.registration.Store(&o.Registration)
 	s.marks = newMarks(s)
 	if s.secret, err = s.readSecret(); err == nil {
-		err = s.marks.removeTemps()
+		err = s.marks.restore()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("account: %w", err)
@@ -154,6 +154,10 @@ func (s *Store) readSecret() ([]byte, error) {
 	}
 	defer held.Close()
 	if err := s.opts.files().RemoveTempOf(s.path("accounts"), s.path("bans"), s.path("invites"), s.path("secret")); err != nil {
+		return nil, err
+	}
+	// a process may have been killed between the rename of a file and the sync of its name
+	if err := s.opts.files().SyncDir(s.dir); err != nil {
 		return nil, err
 	}
 	path := s.path("secret")
@@ -272,8 +276,5 @@ func (s *Store) Accounts() []*Account {
 func (s *Store) MetadataPath(name string) string { return s.path("metadata/" + fileName(name)) }
 
 func (s *Store) forgetMetadata(name string) error {
-	if err := s.opts.Disk.Remove(s.MetadataPath(name)); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return s.opts.files().Remove(s.MetadataPath(name))
 }
