@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"weir/chat/data"
@@ -90,27 +89,32 @@ func (s *Service) ChangeRoom(name string, c RoomChange) error {
 	if err := s.checkChange(name, c); err != nil {
 		return err
 	}
-	r, err := s.openRoom(name)
-	if err != nil {
-		return err
-	}
-	return s.putPostsAndWait(func(author *session) error {
-		if err := r.checkChangeableLocked(); err != nil {
+	return s.runTask(func(t *task) error {
+		r, err := s.openRoom(t, name)
+		if err != nil {
 			return err
 		}
-		r.putLocked(post{sender: author, lastLine: true, change: func(d *draft) {
-			if c.Key != nil {
-				s.planKeyAsServer(r, d, *c.Key)
-			}
-			for account, ranks := range c.Ranks {
-				s.planRanksAsServer(r, d, account, ranks)
-			}
-		}})
-		if c.Topic != nil {
-			s.setTopicAsServer(r, author, irc.Cut(*c.Topic, irc.MaxTopic))
-		}
-		return nil
+		return s.putPostsAndWait(t, func(author *session) error { return s.putRoomChangeLocked(r, author, c) })
 	})
+}
+
+// putRoomChangeLocked enqueues a change by an administrator. The caller holds mu.
+func (s *Service) putRoomChangeLocked(r *room, author *session, c RoomChange) error {
+	if err := r.checkChangeableLocked(); err != nil {
+		return err
+	}
+	r.putLocked(post{sender: author, lastLine: true, change: func(d *draft) {
+		if c.Key != nil {
+			s.planKeyAsServer(r, d, *c.Key)
+		}
+		for account, ranks := range c.Ranks {
+			s.planRanksAsServer(r, d, account, ranks)
+		}
+	}})
+	if c.Topic != nil {
+		s.setTopicAsServer(r, author, irc.Cut(*c.Topic, irc.MaxTopic))
+	}
+	return nil
 }
 
 // checkChangeableLocked returns the reason why the room cannot be changed now, or nil. The caller
@@ -214,35 +218,29 @@ func (s *Service) setTopicAsServer(r *room, author *session, text string) {
 var errChangeNotStored = errors.New("chat: the change was not stored; the log has the reason")
 
 // putPostsAndWait enqueues posts of the server itself and waits until all are finished. Put is
-// called under mu with the session to name as sender. The error is nil if all posts are stored. It
-// takes mu.
-func (s *Service) putPostsAndWait(put func(author *session) error) (err error) {
-	by := &serverConn{finished: make(chan struct{}, 1)}
-	author := &session{svc: s, conn: by}
-	author.pendingMessages.Add(1) // until all posts are enqueued
-	author.postWhenDelivered.Store(true)
-	s.withLock(func() { err = put(author) })
-	if author.pendingMessages.Add(-1) == 0 && author.postWhenDelivered.Swap(false) {
-		return err // there were no posts, or all are finished
+// called with the session to name as sender. The error is nil if all posts are stored.
+func (s *Service) putPostsAndWait(t *task, put func(author *session) error) error {
+	by := &serverConn{task: t}
+	author := &session{svc: s, conn: by, postWhenDelivered: true}
+	err := put(author)
+	for author.pendingMessages > 0 { // finishPostsLocked is called for every post, stored or not
+		t.pause()
 	}
-	<-by.finished // finishPosts is called for every post, stored or not
-	if err == nil && by.refused.Load() {
+	if err == nil && by.refused {
 		err = errChangeNotStored
 	}
 	return err
 }
 
 // serverConn is the connection of a session of the server's own. The only line that it can be sent
-// is the refusal of a post.
+// is the refusal of a post. It is posted when its posts are finished. Guarded by Service.mu.
 type serverConn struct {
-	refused atomic.Bool
-	// finishPosts -> putPostsAndWait: all posts are finished; capacity 1, so that finishPosts does
-	// not block
-	finished chan struct{}
+	task    *task // continues when the posts are finished
+	refused bool
 }
 
-func (a *serverConn) Send([]byte) bool     { a.refused.Store(true); return true }
-func (a *serverConn) Post()                { a.finished <- struct{}{} }
+func (a *serverConn) Send([]byte) bool     { a.refused = true; return true }
+func (a *serverConn) Post()                { a.task.wakeLocked() }
 func (a *serverConn) Close()               {}
 func (a *serverConn) RemoteAddr() net.Addr { return nil }
 
@@ -250,66 +248,75 @@ func (a *serverConn) RemoteAddr() net.Addr { return nil }
 const diskWait = 10 * time.Second
 
 // waitDurable waits until all posts and the state of a conversation are on disk.
-func (s *Service) waitDurable(f *conversation) error {
-	for end := time.Now().Add(diskWait); ; time.Sleep(time.Millisecond) {
-		s.mu.Lock()
-		busy := f.inCommitNet || f.stateDirty || len(f.pending) > 0
-		s.mu.Unlock()
-		if !busy {
-			return nil
-		}
-		if time.Now().After(end) {
+func (f *conversation) waitDurable(t *task) error {
+	expired := false
+	timer := f.svc.afterLocked(diskWait, func() {
+		expired = true
+		f.idleWaiters.wakeLocked()
+	})
+	defer timer.Stop()
+	for f.inCommitNet || f.stateDirty || len(f.pending) > 0 {
+		if expired {
 			return fmt.Errorf("chat: the disk did not finish within %v", diskWait)
 		}
+		f.idleWaiters.wait(t)
 	}
+	return nil
 }
 
 // DeleteRoom deletes a room with all its messages and removes its members. When it returns, the
 // text is gone from the data directory. Backups and the search index keep it until they are made
 // again or updated.
 func (s *Service) DeleteRoom(name string) error {
-	s.openMu.Lock() // no room is opened meanwhile
-	defer s.openMu.Unlock()
-	if err := s.checkRoomExists(name); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	r := s.rooms[irc.Fold(name)]
-	if r != nil && s.frozenSessions != nil {
-		s.mu.Unlock()
-		return errUpgrading
-	}
-	if r != nil {
-		r.deleted = true
-		for u := range r.members {
-			s.serverNotification("KICK", r.name, u.nick, "The room was deleted").sendToRoom(r)
-			r.removeMember(u)
-		}
-	}
-	s.unlockAndCommit()
-	if r != nil {
-		if err := s.closeDeletedRoom(r); err != nil {
+	return s.runTask(func(t *task) error {
+		s.opening.lock(t) // no room is opened meanwhile
+		defer s.opening.unlock()
+		var err error
+		if t.await(func() { err = s.checkRoomExists(name) }); err != nil {
 			return err
 		}
+		if err := s.closeDeletedRoom(t, name); err != nil {
+			return err
+		}
+		t.await(func() { err = s.removeRoomFolder(name) })
+		return err
+	})
+}
+
+// closeDeletedRoom removes the members of a room and closes it, if it is open.
+func (s *Service) closeDeletedRoom(t *task, name string) error {
+	r := s.rooms[irc.Fold(name)]
+	if r == nil {
+		return nil
 	}
+	if s.frozenSessions != nil {
+		return errUpgrading
+	}
+	r.deleted = true
+	for u := range r.members {
+		s.serverNotification("KICK", r.name, u.nick, "The room was deleted").sendToRoom(r)
+		r.removeMember(u)
+	}
+	s.retryStatesLocked() // now, and not at the next tick
+	if err := r.waitDurable(t); err != nil {
+		r.deleted = false
+		return err
+	}
+	delete(s.rooms, irc.Fold(name))
+	var err error
+	t.await(func() { err = r.log.Close() })
+	return err
+}
+
+// removeRoomFolder removes the folder of a room durably. It waits for the disk.
+func (s *Service) removeRoomFolder(name string) error {
 	room, _ := data.Named(name) // checkRoomExists has parsed the name
 	trash, err := os.MkdirTemp(s.dataDir, deletedPrefix)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(filepath.Join(s.dataDir, filepath.FromSlash(room.Path)), filepath.Join(trash, "room")); err != nil {
+	if err := os.Rename(s.logFolder(room.Path), filepath.Join(trash, "room")); err != nil {
 		return errors.Join(err, os.Remove(trash))
 	}
 	return errors.Join(durable.SyncDir(filepath.Join(s.dataDir, "rooms")), os.RemoveAll(trash))
-}
-
-// closeDeletedRoom closes a room that is marked as deleted and has no members.
-func (s *Service) closeDeletedRoom(r *room) error {
-	s.withLock(s.retryStatesLocked) // runPeriodicTasks may be waiting for openMu
-	if err := s.waitDurable(&r.conversation); err != nil {
-		s.withLock(func() { r.deleted = false })
-		return err
-	}
-	s.withLock(func() { delete(s.rooms, irc.Fold(r.name)) })
-	return r.log.Close()
 }

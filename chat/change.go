@@ -96,8 +96,10 @@ func (f *conversation) storeChanges() *draft {
 	f.svc.fixed.Log.Error("a room's state cannot be written", "log", f.logID, "error", err)
 	f.checkRefusedState(state)
 	f.changePosts, f.batchPosts = movePosts(f.changePosts[:0], f.batchPosts, func(p post) bool { return p.change != nil })
-	f.reportRefused(f.changePosts, err)
-	f.finishChanges()
+	f.svc.withLock(func() {
+		f.reportRefusedLocked(f.changePosts, err)
+		f.finishChangesLocked()
+	})
 	return nil
 }
 
@@ -180,14 +182,14 @@ func (f *conversation) applyDraft(d *draft) {
 		for _, f := range d.onApplied {
 			f()
 		}
+		f.finishChangesLocked()
 	})
-	f.finishChanges()
 }
 
-// finishChanges finishes and removes changePosts: the changes that need no log line, or that were
-// refused.
-func (f *conversation) finishChanges() {
-	f.finishPosts(f.changePosts)
+// finishChangesLocked finishes and removes changePosts: the changes that need no log line, or that
+// were refused. The caller holds mu.
+func (f *conversation) finishChangesLocked() {
+	f.finishPostsLocked(f.changePosts)
 	clear(f.changePosts)
 	f.changePosts = f.changePosts[:0]
 }

@@ -41,7 +41,9 @@ func (s *session) runCommandLocked(m *irc.Message) {
 	if s.checkCommand(m) {
 		handlers[m.Command](s, m)
 	}
-	if s.job == nil { // otherwise a worker finishes the command
+	if len(s.work) > 0 {
+		s.runWorkLocked() // finishes the command
+	} else {
 		s.finishCommand()
 	}
 }

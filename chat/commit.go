@@ -26,9 +26,6 @@ var errStopping = errors.New("the server is stopping")
 
 // commitAndDeliver is the stage of the commit net.
 func (s *Service) commitAndDeliver(f *conversation, out *flow.Out[*conversation]) {
-	if f == nil { // startGoroutines probes whether the net runs
-		return
-	}
 	s.commit(f)
 	d := s.deliveryPool.Get().(*delivery)
 	s.deliver(f, d)
@@ -72,52 +69,42 @@ func (s *Service) commit(f *conversation) {
 // failConversation finishes the posts of a conversation that dropped out of the net because a stage
 // panicked or the service stops.
 func (s *Service) failConversation(f *conversation, reason error) {
-	if f == nil {
-		return
-	}
 	s.fixed.Log.Error("messages were lost before they were acknowledged, or not delivered to all", "log", f.logID, "error", reason)
 	s.mu.Lock()
+	defer s.unlockAndCommit()
 	posts := slices.Concat(f.changePosts, f.batchPosts, f.pending)
 	stored := 0
-	if f.delivering {
+	if f.delivery != nil { // interrupted
 		stored = len(f.batchPosts)
-		f.abortDeliveryLocked()
+		f.recordReceiversLocked(f.delivery)
 	}
 	f.changePosts, f.batchPosts, f.pending = nil, nil, nil
 	f.inCommitNet = false
-	s.mu.Unlock()
-	f.reportRefused(posts[stored:], reason)
-	f.finishPosts(posts)
+	f.idleWaiters.wakeLocked()
+	f.reportRefusedLocked(posts[stored:], reason)
+	f.finishPostsLocked(posts)
 }
 
-// abortDeliveryLocked ends an interrupted delivery. It disconnects the subscribers that were not
-// sent the batch, so that they reconnect and read it from the log. The caller holds mu.
-func (f *conversation) abortDeliveryLocked() {
-	for _, sub := range f.subscriptions {
-		if sub.state == live && sub.sentUpTo.Load() < f.deliveredOffset {
-			f.svc.closeSlow(sub.session)
-		}
-	}
-	f.delivering = false
-	f.svc.deliveryDone.Broadcast()
-}
-
-// reportRefused notifies the senders of posts that these were not stored.
-func (f *conversation) reportRefused(posts []post, reason error) {
+// reportRefusedLocked notifies the senders of posts that these were not stored. The caller holds
+// mu.
+func (f *conversation) reportRefusedLocked(posts []post, reason error) {
 	f.svc.counters.notStored.Add(int64(len(posts)))
 	for _, p := range posts {
 		if p.onRefused != nil {
-			f.svc.withLock(p.onRefused)
+			p.onRefused()
 		} else if p.lastLine {
 			p.sender.conn.Send(p.sender.notStoredReply(f, p, reason))
 		}
 	}
 }
 
-// finishPosts counts posts as done, and wakes the sessions that wait for them.
-func (f *conversation) finishPosts(posts []post) {
+// finishPostsLocked counts posts as done, and wakes the sessions that wait for them. The caller
+// holds mu.
+func (f *conversation) finishPostsLocked(posts []post) {
 	for _, p := range posts {
-		if s := p.sender; s.pendingMessages.Add(-1) == 0 && s.postWhenDelivered.Swap(false) {
+		s := p.sender
+		if s.pendingMessages--; s.pendingMessages == 0 && s.postWhenDelivered {
+			s.postWhenDelivered = false
 			s.conn.Post()
 		}
 	}

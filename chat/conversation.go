@@ -2,7 +2,6 @@ package chat
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"weir/chat/irc"
@@ -40,7 +39,9 @@ type conversation struct {
 	deliveredOffset int64       // log offset up to which messages have been delivered
 	stateDirty      bool        // the state file lags behind the room's state
 	renaming        bool        // it is being renamed: pending posts wait
-	delivering      bool        // the stage is writing a batch to subscribers
+	delivery        *delivery   // by which the stage is writing a batch to subscribers; nil: none
+	deliveryWaiters taskQueue   // tasks that wait for the end of the delivery
+	idleWaiters     taskQueue   // tasks that wait until the conversation is idle
 	indexedOffset   int64       // log offset up to which the search index is current
 	lastUsed        time.Time   // when it was opened, or the last subscriber left
 	lastDeliveryAt  time.Time   // start of the last delivery
@@ -77,24 +78,21 @@ type post struct {
 	onRefused func()
 }
 
-// subscription is a session's state in a conversation: how far it has been sent.
+// subscription is a session's state in a conversation: how far it has been sent. Guarded by
+// Service.mu.
 type subscription struct {
 	session      *session
 	conversation *conversation
-	state        subscriptionState // guarded by Service.mu
-	sentUpTo     atomic.Int64      // log offset up to which everything was sent
-	// the current batch has posts of the session; owned by the commit stage
-	hasOwnPosts bool
-	// the current batch has labeled posts of the session; owned by the commit stage
-	hasLabeledPosts bool
-	savedMarker     int64 // guarded by Service.mu: the stored read marker; -1: none yet
+	state        subscriptionState
+	sentUpTo     int64 // log offset up to which everything was sent
+	savedMarker  int64 // the stored read marker; -1: none yet
 }
 
 // subscriptionState says whether a subscription's session receives batches that are delivered.
 type subscriptionState uint8
 
 const (
-	// catchingUp: it does not. A worker sends it older messages from the log first.
+	// catchingUp: it does not. A task sends it older messages from the log first.
 	catchingUp subscriptionState = iota
 	// live: it receives every batch.
 	live
@@ -118,7 +116,7 @@ func (f *conversation) putLocked(posts ...post) {
 		target = irc.Fold(f.name)
 	}
 	for _, p := range posts {
-		p.sender.pendingMessages.Add(1)
+		p.sender.pendingMessages++
 		p.sender.pendingTarget = target
 	}
 	f.pending = append(f.pending, posts...)
@@ -149,14 +147,22 @@ func (s *Service) withLock(f func()) (committed bool) {
 	return false
 }
 
-// unlockAndCommit releases mu and puts the scheduled conversations into the commit net. It reports
-// whether there were any. Put does not block: the net's queue has room for all conversations.
+// unlockAndCommit lets ready tasks continue and releases mu. Then it puts the scheduled
+// conversations into the commit net and the jobs of tasks into the worker pools. It reports whether
+// conversations were scheduled. Put does not block: the queues have room for all.
 func (s *Service) unlockAndCommit() (committed bool) { return s.unlockAndPut(s.commitNet.Put) }
 
-// unlockAndPut releases mu and puts the scheduled conversations into the commit net by put, which
-// returns how many it accepted: none when the net has stopped. Their posts are then refused. It
-// reports whether conversations were scheduled.
+// unlockAndPut is unlockAndCommit with a function that puts conversations into the commit net, and
+// reports whether there were any. The function returns how many it accepted: none when the net has
+// stopped. Their posts are then refused.
 func (s *Service) unlockAndPut(put func([]*conversation) int) (committed bool) {
+	for len(s.readyTasks) > 0 {
+		next := s.readyTasks[0]
+		s.readyTasks = s.readyTasks[1:]
+		s.continueTaskLocked(next)
+	}
+	jobs := s.jobs
+	s.jobs = nil
 	var few [4]*conversation
 	scheduled := append(few[:0], s.toCommit...)
 	s.toCommit = s.toCommit[:0]
@@ -166,6 +172,7 @@ func (s *Service) unlockAndPut(put func([]*conversation) int) (committed bool) {
 			s.failConversation(f, errStopping)
 		}
 	}
+	s.putJobs(jobs)
 	return len(scheduled) > 0
 }
 
@@ -185,6 +192,7 @@ func (f *conversation) unsubscribeLocked(s *session) {
 		if sub.session == s {
 			f.svc.saveReadMarkerLocked(sub, ifWritten)
 			sub.state = unsubscribed
+			f.idleWaiters.wakeLocked()
 			f.subscriptions = slices.Delete(f.subscriptions, i, i+1)
 			f.lastUsed = f.svc.fixed.Now()
 			return
@@ -196,12 +204,11 @@ func (f *conversation) unsubscribeLocked(s *session) {
 const idleTimeout = time.Minute
 
 // closeIdle closes conversations that have been idle for idleTimeout, because the log of each has
-// three open files.
-func (s *Service) closeIdle() {
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
+// three open files. It is a task.
+func (s *Service) closeIdle(t *task) {
+	s.opening.lock(t)
+	defer s.opening.unlock()
 	var idle []*conversation
-	s.mu.Lock()
 	before := s.fixed.Now().Add(-idleTimeout)
 	for key, r := range s.rooms {
 		if r.joinsUnderWay == 0 && r.isIdleLocked(before) {
@@ -215,13 +222,20 @@ func (s *Service) closeIdle() {
 			delete(s.directs, key)
 		}
 	}
-	s.mu.Unlock()
 	for _, f := range idle {
-		if err := f.log.Close(); err != nil {
-			s.fixed.Log.Error("a log cannot be closed", "log", f.logID, "error", err)
-		}
-		f.removeFolderIfUnused()
+		f.close(t)
 	}
+}
+
+// close closes the log of a conversation, and removes the folder if nothing was ever stored there.
+func (f *conversation) close(t *task) {
+	path := f.pathLocked()
+	t.await(func() {
+		if err := f.log.Close(); err != nil {
+			f.svc.fixed.Log.Error("a log cannot be closed", "log", f.logID, "error", err)
+		}
+		f.svc.removeFolderIfUnused(f.log, path)
+	})
 }
 
 // isIdleLocked reports whether a conversation has neither subscribers nor work, and was last used

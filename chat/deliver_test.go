@@ -32,6 +32,24 @@ func (s *sink) Post()                {}
 func (s *sink) Close()               { s.closed.Store(true) }
 func (s *sink) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
+// openRoom opens a room of a service.
+func openRoom(t testing.TB, s *Service, name string) (r *room) {
+	t.Helper()
+	err := s.runTask(func(t *task) (err error) {
+		r, err = s.openRoom(t, name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (s *Service) pendingMessagesOf(session *session) (n int) {
+	s.withLock(func() { n = session.pendingMessages })
+	return n
+}
+
 // crowd opens a room with members of all kinds. The first of them have sent a message in the
 // current batch.
 func crowd(t testing.TB, members, senders int) (*conversation, []*sink) {
@@ -40,16 +58,13 @@ func crowd(t testing.TB, members, senders int) (*conversation, []*sink) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	r, err := s.openRoom("#room")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := openRoom(t, s, "#room")
 	kinds := []irc.Caps{0, irc.CapServerTime, irc.CapMessageTags | irc.CapServerTime | irc.CapEchoMessage, irc.CapMessageTags}
 	var sinks []*sink
 	for i := range members {
 		c := &sink{}
 		m := newSession(s, c, Peer{})
-		m.caps.Store(uint64(kinds[i%len(kinds)]))
+		m.caps = kinds[i%len(kinds)]
 		r.subscribeLocked(m).state = live
 		sinks = append(sinks, c)
 		if i < senders {
@@ -66,10 +81,10 @@ func crowd(t testing.TB, members, senders int) (*conversation, []*sink) {
 
 // sendAll does the sending part of deliver.
 func sendAll(f *conversation, d *delivery) {
-	d.subscriptions = d.subscriptions[:0]
+	d.receivers = d.receivers[:0]
 	f.beginDeliveryLocked(d)
-	for _, sub := range d.subscriptions {
-		d.send(f, sub)
+	for i := range d.receivers {
+		d.send(f, &d.receivers[i])
 	}
 }
 
@@ -114,12 +129,15 @@ func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 	f.svc.withLock(func() {
 		f.putLocked(post{sender: from, isMessage: true, lastLine: true, entry: log.Entry{Time: time.Now(), Body: ":ann!a@host PRIVMSG #room :stored"}})
 	})
-	waitFor(t, func() bool { return from.pendingMessages.Load() == 0 })
+	waitFor(t, func() bool { return f.svc.pendingMessagesOf(from) == 0 })
 	if n := f.svc.Counts().NotStored; n != 0 || f.log.Committed() == 0 {
 		t.Errorf("got %d messages counted as not stored and %d bytes in the log, want 0 messages and the stored line", n, f.log.Committed())
 	}
-	got := make(chan int64) // one value
-	go func() { got <- f.waitDeliveredOffset() }()
+	got := make(chan int64, 1)             // one value
+	go f.svc.runTask(func(t *task) error { //nolint:errcheck // it returns none
+		got <- f.waitDeliveredOffset(t)
+		return nil
+	})
 	select {
 	case <-got:
 	case <-time.After(testTimeout):

@@ -102,7 +102,11 @@ func (s *Service) AccountByToken(from netip.Addr, text string) (name string, err
 // Beyond them the error is a *ThrottledError.
 func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, password string) (string, error) {
 	p := Peer{Addr: from}
-	if err := s.checkLoginLimits(p, name); err != nil {
+	checkLimits := func() (err error) {
+		s.withLock(func() { err = s.checkLoginLimitsLocked(p, name) })
+		return err
+	}
+	if err := checkLimits(); err != nil {
 		return "", err
 	}
 	select {
@@ -111,7 +115,7 @@ func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, 
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if err := s.checkLoginLimits(p, name); err != nil { // others may have failed meanwhile
+	if err := checkLimits(); err != nil { // others may have failed meanwhile
 		return "", err
 	}
 	login, err := s.accounts.Plain(name, password)

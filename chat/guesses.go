@@ -160,18 +160,18 @@ func (s *Service) removeExpiredLimitsLocked() {
 func (p Peer) networkKey() string { return "@" + lobby.Network(p.Addr).String() }
 
 // checkLoginLimits returns a *ThrottledError if no login by a name may be tried now. The name is
-// that from the client, or "*". It takes mu.
-func (s *session) checkLoginLimits(who string) error { return s.svc.checkLoginLimits(s.peer, who) }
+// that from the client, or "*".
+func (s *session) checkLoginLimits(who string) error {
+	return s.svc.checkLoginLimitsLocked(s.peer, who)
+}
 
-// checkLoginLimits is the same for any client.
-func (s *Service) checkLoginLimits(p Peer, who string) error {
+// checkLoginLimitsLocked is the same for any client. The caller holds mu.
+func (s *Service) checkLoginLimitsLocked(p Peer, who string) error {
 	now := s.fixed.Now()
 	var wait time.Duration
-	s.withLock(func() {
-		for _, l := range s.loginLimitsLocked(p, who) {
-			wait = max(wait, s.guesses.waitTime(l.key, l.burst, now))
-		}
-	})
+	for _, l := range s.loginLimitsLocked(p, who) {
+		wait = max(wait, s.guesses.waitTime(l.key, l.burst, now))
+	}
 	if wait > 0 {
 		return &ThrottledError{wait}
 	}
@@ -229,10 +229,11 @@ func loginRefusal(text string, err error) string {
 	return text
 }
 
-// checkPassword checks a password, unless too many logins have failed. It is slow and takes mu.
-func (s *session) checkPassword(name, password string) (account.Login, error) {
+// checkPassword checks a password, unless too many logins have failed. It is a task.
+func (s *session) checkPassword(name, password string) (login account.Login, err error) {
 	if err := s.checkLoginLimits(name); err != nil {
 		return account.Login{}, err
 	}
-	return s.svc.accounts.Plain(name, password)
+	s.task.await(func() { login, err = s.svc.accounts.Plain(name, password) })
+	return login, err
 }

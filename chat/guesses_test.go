@@ -36,6 +36,15 @@ func TestFailedLoginsAreLimitedAndExpire(t *testing.T) {
 	}
 }
 
+// logIn checks a password, as a session does that logs in.
+func logIn(x *session, name, password string) error {
+	return x.svc.runTask(func(t *task) error {
+		x.task = t
+		_, err := x.checkPassword(name, password)
+		return err
+	})
+}
+
 // The right password is refused too while logins are throttled: otherwise the reply would reveal
 // which password is right.
 func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
@@ -43,17 +52,17 @@ func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 	s.account("alice", "correct-horse", account.Member)
 	s.run()
 	x := &session{svc: s.chat, peer: Peer{Addr: netip.MustParseAddr("192.0.2.1")}}
-	if _, err := x.checkPassword("alice@phone", "correct-horse"); err != nil {
+	if err := logIn(x, "alice@phone", "correct-horse"); err != nil {
 		t.Fatal(err)
 	}
 	for range guessesPerNetwork + 1 {
 		s.chat.withLock(func() { s.chat.guesses.addFailure(x.peer.networkKey(), s.chat.fixed.Now()) })
 	}
-	if _, err := x.checkPassword("alice@phone", "correct-horse"); asThrottled(err) == nil {
+	if err := logIn(x, "alice@phone", "correct-horse"); asThrottled(err) == nil {
 		t.Errorf("a throttled login: got %v, want a ThrottledError", err)
 	}
 	there := &session{svc: s.chat, peer: Peer{Addr: netip.MustParseAddr("192.0.2.2")}}
-	if _, err := there.checkPassword("alice", "correct-horse"); err != nil {
+	if err := logIn(there, "alice", "correct-horse"); err != nil {
 		t.Errorf("a login from another address: got %v, want success", err)
 	}
 	for range guessesPerName + 1 {
@@ -62,7 +71,7 @@ func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 			s.chat.guesses.addFailure("alice first", s.chat.fixed.Now())
 		})
 	}
-	if _, err := there.checkPassword("Alice@phone", "correct-horse"); asThrottled(err) == nil {
+	if err := logIn(there, "Alice@phone", "correct-horse"); asThrottled(err) == nil {
 		t.Errorf("a login by a throttled name: got %v, want a ThrottledError", err)
 	}
 }
@@ -115,7 +124,7 @@ func TestAnUnusedRoomIsRemoved(t *testing.T) {
 			r.lastUsed = time.Time{}
 		}
 	})
-	s.chat.closeIdle()
+	s.chat.runTask(func(t *task) error { s.chat.closeIdle(t); return nil })
 	for name, want := range map[string]bool{"#blank": false, "#said": true, "#set": true} {
 		if _, err := os.Stat(s.dir + "/rooms/" + name); (err == nil) != want {
 			t.Errorf("folder of %s: got it present %v, want %v (an unused room is removed)", name, err == nil, want)
@@ -143,7 +152,7 @@ func TestAnUnusedDirectConversationIsRemoved(t *testing.T) {
 		})
 		return gone && !s.chat.hasUnfinishedCommits()
 	})
-	s.chat.closeIdle()
+	s.chat.runTask(func(t *task) error { s.chat.closeIdle(t); return nil })
 	if all := s.chat.directPartners("alice"); len(all) != 1 || all[0] != "carol" {
 		t.Errorf("got conversations with %q, want carol only", all)
 	}

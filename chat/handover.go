@@ -46,7 +46,7 @@ func (s *Service) Freeze(ctx context.Context) error {
 	s.mu.Lock()
 	s.frozenSessions = map[*session]struct{}{}
 	s.mu.Unlock()
-	for !s.isQuiet() {
+	for s.isBusy() {
 		select {
 		case <-ctx.Done():
 			s.Thaw()
@@ -55,14 +55,6 @@ func (s *Service) Freeze(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// isQuiet reports whether no job and no commit is unfinished. It checks both under one hold of mu,
-// because the last step of a job may be to enqueue a post.
-func (s *Service) isQuiet() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unfinishedJobs == 0 && !s.hasUnfinishedCommitsLocked()
 }
 
 // Thaw ends a freeze: commands run again, and sessions that ended meanwhile are detached.
@@ -182,7 +174,7 @@ func Resume(dir string, o Options, from Handover) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.restore(state); err != nil {
+	if err := s.runTask(func(t *task) error { return s.restore(t, state) }); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if s.awaitedAdoptions = from.Connections; s.awaitedAdoptions == 0 {
@@ -265,7 +257,7 @@ func adoptLock(dir string, lock *os.File) error {
 func (s *session) Move(w *serve.Writer) ([]byte, bool) {
 	s.svc.mu.Lock()
 	defer s.svc.mu.Unlock()
-	if s.svc.frozenSessions == nil || s.ownership != ownedByServe || s.job != nil || s.endErr != nil || s.sasl != nil || s.mustReconnectLocked() || s.pendingMessages.Load() > 0 {
+	if s.svc.frozenSessions == nil || s.ownership != ownedByServe || s.task != nil || s.endErr != nil || s.sasl != nil || s.mustReconnectLocked() || s.pendingMessages > 0 {
 		s.conn.Send([]byte(reconnectLine))
 		return nil, false
 	}

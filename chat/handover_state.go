@@ -151,19 +151,19 @@ func (u *user) encodeState() userState {
 
 // encodeStateLocked returns the state of the session. The caller holds mu.
 func (s *session) encodeStateLocked() []byte {
-	st := sessionState{Caps: s.caps.Load(), Addr: s.peer.Addr, Secure: s.peer.Secure, Fingerprint: s.peer.Fingerprint, User: s.user.foldedNick(), Reg: s.registration,
+	st := sessionState{Caps: uint64(s.caps), Addr: s.peer.Addr, Secure: s.peer.Secure, Fingerprint: s.peer.Fingerprint, User: s.user.foldedNick(), Reg: s.registration,
 		Device: s.login.Device, Account: s.accountName(), Failures: s.failedLogins, Away: s.preAway, In: s.unhandled, Skipping: s.splitter.Skipping, Heard: s.lastInputAt,
 		Asked: s.liveness == pinged, Resumed: s.directsResumption == isResumed, Rooms: map[string]int64{}, Directs: map[string]int64{}, Monitors: s.monitored, Subs: s.metadataSubs}
 	if s.user != nil {
 		for r := range s.user.rooms {
 			if sub := r.subscriptionOf(s); sub != nil && sub.state == live {
-				st.Rooms[r.name] = sub.sentUpTo.Load()
+				st.Rooms[r.name] = sub.sentUpTo
 			}
 		}
 	}
 	for _, f := range s.directs {
 		if sub := f.subscriptionOf(s); sub != nil && sub.state == live {
-			st.Directs[f.name] = sub.sentUpTo.Load()
+			st.Directs[f.name] = sub.sentUpTo
 		}
 	}
 	if b := s.multiline; b != nil {
@@ -193,9 +193,8 @@ func readState(data []byte) (st serviceState, err error) {
 	return st, nil
 }
 
-// restore recreates users and rooms, and freezes the service. No other goroutine has access to it
-// yet.
-func (s *Service) restore(st serviceState) error {
+// restore recreates users and rooms, and freezes the service. It is a task.
+func (s *Service) restore(t *task, st serviceState) error {
 	s.frozenSessions = map[*session]struct{}{}
 	s.peakSessions = st.Peak
 	copy(s.cloakSeed[:], st.Seed)
@@ -217,12 +216,12 @@ func (s *Service) restore(st serviceState) error {
 	}
 	for _, key := range st.Directs {
 		a, b, _ := strings.Cut(key, ",")
-		if _, err := s.openDirect(a, b); err != nil {
+		if _, err := s.openDirect(t, a, b); err != nil {
 			return err
 		}
 	}
 	for _, u := range st.Users {
-		if err := s.restoreUser(u); err != nil {
+		if err := s.restoreUser(t, u); err != nil {
 			return err
 		}
 	}
@@ -234,12 +233,12 @@ func (s *Service) restore(st serviceState) error {
 	return nil
 }
 
-func (s *Service) restoreUser(st userState) error {
+func (s *Service) restoreUser(t *task, st userState) error {
 	u := &user{nick: st.Nick, name: st.Name, host: st.Host, realname: st.Real, account: st.Account, away: st.Away, bot: st.Bot, invisible: st.Invisible,
 		oper: st.Oper, rooms: map[*room]*member{}, metadata: st.Metadata, connectedAt: st.Since, lastSpokeAt: st.Spoke, quitMessageIfLost: st.Parting}
 	u.updateSource()
 	for name, ranks := range st.Rooms {
-		r, err := s.openRoom(name)
+		r, err := s.openRoom(t, name)
 		if err != nil {
 			return fmt.Errorf("chat: the room %s: %w", name, err)
 		}
@@ -247,7 +246,7 @@ func (s *Service) restoreUser(st userState) error {
 		u.rooms[r], r.members[u] = m, m
 	}
 	for _, name := range st.Invited {
-		if r, err := s.openRoom(name); err == nil {
+		if r, err := s.openRoom(t, name); err == nil {
 			if u.invited == nil {
 				u.invited = map[*room]bool{}
 			}
@@ -268,7 +267,7 @@ func (s *Service) readSession(c serve.Conn, state []byte) (x *session, missed []
 		return nil, nil, err
 	}
 	x = newSession(s, c, Peer{Addr: st.Addr, Secure: st.Secure, Fingerprint: st.Fingerprint})
-	x.caps.Store(st.Caps)
+	x.caps = irc.Caps(st.Caps)
 	x.registration, x.failedLogins, x.preAway, x.unhandled, x.lastInputAt = st.Reg, st.Failures, st.Away, st.In, st.Heard
 	switch {
 	case st.Asked:
@@ -354,8 +353,8 @@ func (s *session) subscribeFrom(f *conversation, seen int64) (missed []byte) {
 	if seen >= f.deliveredOffset {
 		return nil
 	}
-	show := lineFormatter{view: s.capSet().View()}
-	for _, line := range s.linesBetween(f, seen, f.deliveredOffset, s.svc.options().MaxReplay) {
+	show := lineFormatter{view: s.caps.View()}
+	for _, line := range f.linesBetween(seen, f.deliveredOffset, s.svc.options().MaxReplay) {
 		missed = show.appendLine(missed, "", line)
 	}
 	return missed

@@ -264,7 +264,7 @@ func TestExpensiveCommandsCountAsSeveral(t *testing.T) {
 			t.Errorf("five expensive commands at 10 a second: got them counted as %v, want 3.4 s", time.Duration(at-began.UnixNano()))
 		}
 	})
-	x.chargeSearch(time.Now().Add(-time.Minute))
+	s.chat.withLock(func() { x.chargeSearchLocked(time.Minute) })
 	alice.send("SEARCH something")
 	alice.until("RATE_LIMITED")
 }

@@ -53,20 +53,25 @@ func writeMetadata(path, name string, values map[string]string) error {
 }
 
 // loadMetadata loads the account's metadata, unless another session of it has, and sends them to
-// the session. It runs on a worker.
+// the session. It is a task.
 func (s *session) loadMetadata() {
-	values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
-	s.svc.withLock(func() {
-		if !s.isActiveLocked() {
-			return
-		}
-		if s.user.metadata == nil {
-			s.user.metadata = values
-		}
-		if !s.has(irc.CapMetadata3) { // a client of draft/metadata-3 got them before the MOTD
-			s.sendOwnMetadata()
-		}
-	})
+	values := s.readAccountMetadata(s.login.Name)
+	if !s.isActiveLocked() {
+		return
+	}
+	if s.user.metadata == nil {
+		s.user.metadata = values
+	}
+	if !s.has(irc.CapMetadata3) { // a client of draft/metadata-3 got them before the MOTD
+		s.sendOwnMetadata()
+	}
+}
+
+// readAccountMetadata returns the metadata of an account, never nil. It is a task.
+func (s *session) readAccountMetadata(account string) (values map[string]string) {
+	path := s.svc.accounts.MetadataPath(account)
+	s.task.await(func() { values = s.svc.readMetadata(path) })
+	return values
 }
 
 // sendOwnMetadata sends a session the metadata of its user, if the client has requested a version
@@ -74,7 +79,7 @@ func (s *session) loadMetadata() {
 // client of draft/metadata is sent them after the welcome, or when it requests the capability
 // later.
 func (s *session) sendOwnMetadata() {
-	if s.capSet().HasMetadata() {
+	if s.caps.HasMetadata() {
 		u := s.user
 		s.batchReplies("metadata", u.nick, func() { s.sendMetadataValues(u.nick, u.metadata, slices.Sorted(maps.Keys(u.metadata)), maxSyncValues) })
 	}

@@ -19,10 +19,8 @@ var errNotOperator = errors.New("chat: the account is no operator's")
 // operator's account need no OPER.
 func (s *session) cmdOper(m *irc.Message) {
 	name, password := m.Params[0], m.Params[1]
-	s.startJob(func() {
+	s.startTask(func() {
 		login, err := s.checkPassword(name, password)
-		s.svc.mu.Lock()
-		defer s.svc.unlockAndCommit()
 		if err != nil || !login.Role.AtLeast(account.Operator) || s.user == nil {
 			if err == nil {
 				err = errNotOperator
@@ -94,16 +92,15 @@ func (s *session) cmdKline(m *irc.Message) {
 		reason = args[1]
 	}
 	ban := account.Ban{Pattern: args[0], Reason: reason, By: s.user.nick, Until: until}
-	s.startJob(func() {
-		ban, err := s.svc.accounts.Ban(ban)
-		s.svc.mu.Lock()
+	s.startTask(func() {
+		var err error
+		s.task.await(func() { ban, err = s.svc.accounts.Ban(ban) })
 		if err != nil {
 			s.fail("KLINE", "INVALID_BAN", publicError(err))
 		} else {
 			s.reply("NOTICE", s.nick(), "Banned "+ban.Pattern)
 		}
-		s.svc.unlockAndCommit()
-		s.svc.enforceBans()
+		s.svc.enforceBansLocked()
 	})
 }
 
@@ -111,10 +108,9 @@ func (s *session) cmdUnkline(m *irc.Message) {
 	if !s.checkOperator() {
 		return
 	}
-	s.startJob(func() {
-		err := s.svc.accounts.Unban(m.Params[0])
-		s.svc.mu.Lock()
-		defer s.svc.unlockAndCommit()
+	s.startTask(func() {
+		var err error
+		s.task.await(func() { err = s.svc.accounts.Unban(m.Params[0]) })
 		if err != nil {
 			s.fail("UNKLINE", "UNKNOWN_BAN", publicError(err))
 		} else {
@@ -123,12 +119,10 @@ func (s *session) cmdUnkline(m *irc.Message) {
 	})
 }
 
-// enforceBans disconnects users that were banned, or whose account was removed, since its last
-// call, by any process.
-func (s *Service) enforceBans() {
+// enforceBansLocked disconnects users that were banned, or whose account was removed, since its
+// last call, by any process. The caller holds mu.
+func (s *Service) enforceBansLocked() {
 	generation := s.accounts.Generation()
-	s.mu.Lock()
-	defer s.unlockAndCommit()
 	if generation == s.accountGeneration {
 		return
 	}

@@ -36,7 +36,7 @@ func TestMessagesLostInFlightAreReplayed(t *testing.T) {
 			}
 			bob.sync()
 		}
-		s.chat.saveReadMarkers()
+		s.chat.withLock(s.chat.saveReadMarkersLocked)
 		ann.conn.(*net.TCPConn).SetLinger(0)
 		ann.conn.Close()
 		bob.until(" QUIT ")
@@ -103,10 +103,7 @@ func TestReplaysOfManyRoomsFitTheOutbox(t *testing.T) {
 	s.account("ann", "secret of ann", account.Member)
 	ann := s.run().narrow("ann")
 	for _, name := range names { // it was there before any message
-		r, err := s.chat.openRoom(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := openRoom(t, s.chat, name)
 		s.chat.accounts.SetReadMarker("ann", "phone", r.conversation.logID, 0)
 	}
 	ann.logIn(strings.Join(names, ","))

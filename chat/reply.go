@@ -40,15 +40,12 @@ func (s *session) nick() string {
 func (s *session) notStoredReply(f *conversation, p post, reason error) []byte {
 	text := "Your message was neither stored nor delivered: " + publicError(reason)
 	nick := "*"
-	s.svc.mu.Lock()
-	name := f.name
 	if s.user != nil {
 		nick = s.user.nick
 	}
-	s.svc.mu.Unlock()
-	line := irc.AppendLine(nil, s.svc.fixed.Name, irc.ErrCannotSend, nick, name, text)
+	line := irc.AppendLine(nil, s.svc.fixed.Name, irc.ErrCannotSend, nick, f.name, text)
 	if p.change != nil {
-		line = irc.AppendLine(nil, s.svc.fixed.Name, "FAIL", p.command, "TEMPORARILY_UNAVAILABLE", name,
+		line = irc.AppendLine(nil, s.svc.fixed.Name, "FAIL", p.command, "TEMPORARILY_UNAVAILABLE", f.name,
 			"It was not stored and has not changed: "+publicError(reason))
 	}
 	if p.label != "" {
@@ -209,7 +206,7 @@ func (n *notification) sendTo(s *session) {
 // line returns the line as a session sees it, nil if the session lacks a required capability. The
 // result is shared.
 func (n *notification) line(s *session) []byte {
-	caps := s.capSet()
+	caps := s.caps
 	if !caps.Has(n.requiredCaps) {
 		return nil
 	}
@@ -267,8 +264,6 @@ func (s *Service) newUnstoredID() string {
 // paceOf returns the rate limit of commands that the session shares with others of its account or
 // network.
 func (s *Service) paceOf(session *session) *pace {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if session.login.Account == nil {
 		return &s.networks[lobby.Network(session.peer.Addr)].pace
 	}

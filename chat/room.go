@@ -74,43 +74,50 @@ var (
 	errOwnRooms   = errors.New("your account has reached its limit of open rooms: join one of them, or wait until some are closed")
 )
 
-// openRoom returns a room, which it opens or creates if necessary. It waits for the disk and takes
-// mu.
-func (s *Service) openRoom(name string) (*room, error) {
-	r, err := s.openRoomFor(name, "")
+// openRoom returns a room, which it opens or creates if necessary.
+func (s *Service) openRoom(t *task, name string) (*room, error) {
+	r, err := s.openRoomFor(t, name, "")
 	if err == nil {
-		s.withLock(func() { r.joinsUnderWay-- })
+		r.joinsUnderWay--
 	}
 	return r, err
 }
 
 // openRoomFor is openRoom for a join, which finishJoin must end. Opener is the name under which
 // open rooms are counted and limited; "" has no limit.
-func (s *Service) openRoomFor(name, opener string) (*room, error) {
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	s.mu.Lock()
-	r, limitErr := s.rooms[irc.Fold(name)], s.checkRoomLimitsLocked(opener)
-	if r != nil {
+func (s *Service) openRoomFor(t *task, name, opener string) (*room, error) {
+	s.opening.lock(t)
+	defer s.opening.unlock()
+	if r := s.rooms[irc.Fold(name)]; r != nil {
 		r.lastUsed = s.fixed.Now() // so that closeIdle does not close it before it is used
 		r.joinsUnderWay++
-	}
-	s.mu.Unlock()
-	switch {
-	case r != nil:
 		return r, nil
-	case limitErr != nil:
-		return nil, limitErr
 	}
-	if now, ok := data.Renamed(s.dataDir, name); ok {
-		return nil, &renamedError{now}
+	if err := s.checkRoomLimitsLocked(opener); err != nil {
+		return nil, err
 	}
-	r = &room{members: map[*user]*member{}, settings: newSettings(s.fixed.Now()), opener: opener, joinsUnderWay: 1}
-	if err := s.openConversationLog(&r.conversation, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
+	r, now := &room{members: map[*user]*member{}, opener: opener, joinsUnderWay: 1}, s.fixed.Now()
+	var err error
+	t.await(func() { err = s.loadRoom(r, name, now) })
+	if err != nil {
+		return nil, err
+	}
+	s.rooms[irc.Fold(r.name)] = r
+	return r, nil
+}
+
+// loadRoom opens the log of a room and reads its state. It waits for the disk. No other goroutine
+// has access to the room yet.
+func (s *Service) loadRoom(r *room, name string, now time.Time) error {
+	if newName, ok := data.Renamed(s.dataDir, name); ok {
+		return &renamedError{newName}
+	}
+	r.settings = newSettings(now)
+	if err := s.openConversationLog(&r.conversation, filepath.Join(data.Rooms, data.Folder(name)), name, now); err != nil {
 		if e := removeUnusedFolder(filepath.Dir(s.roomStatePath(name))); e != nil && !errors.Is(e, os.ErrNotExist) {
 			s.fixed.Log.Error("the folder of a room that cannot be opened was not removed", "room", name, "error", e)
 		}
-		return nil, err
+		return err
 	}
 	r.conversation.room = r
 	r.statePath = s.roomStatePath(name)
@@ -123,10 +130,7 @@ func (s *Service) openRoomFor(name, opener string) (*room, error) {
 		}
 	}
 	r.metadata = s.readMetadata(r.metadataPath())
-	s.mu.Lock()
-	s.rooms[irc.Fold(r.name)] = r
-	s.mu.Unlock()
-	return r, nil
+	return nil
 }
 
 // checkRoomLimitsLocked returns the reason why no further room can be opened, or nil. The caller
@@ -154,33 +158,31 @@ func (s *Service) checkRoomLimitsLocked(opener string) error {
 }
 
 // closeUnusedRoom closes a room without members in which nothing was ever stored, and removes its
-// folder. Rooms with a join in progress are left to closeIdle. It takes mu.
-func (s *Service) closeUnusedRoom(r *room) {
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	blank := false
-	s.withLock(func() {
-		blank = r.joinsUnderWay == 0 && len(r.members) == 0 && len(r.subscriptions) == 0 && len(r.pending) == 0 && !r.inCommitNet && !r.stateDirty &&
-			s.frozenSessions == nil && s.rooms[irc.Fold(r.name)] == r && r.isUnused()
-		if blank {
-			delete(s.rooms, irc.Fold(r.name))
-		}
-	})
-	if !blank {
+// folder. Rooms with a join in progress are left to closeIdle.
+func (s *Service) closeUnusedRoom(t *task, r *room) {
+	s.opening.lock(t)
+	defer s.opening.unlock()
+	canClose := func() bool {
+		return r.joinsUnderWay == 0 && len(r.members) == 0 && len(r.subscriptions) == 0 && len(r.pending) == 0 && !r.inCommitNet && !r.stateDirty &&
+			s.frozenSessions == nil && s.rooms[irc.Fold(r.name)] == r
+	}
+	if !canClose() {
 		return
 	}
-	if err := r.log.Close(); err != nil {
-		s.fixed.Log.Error("a log cannot be closed", "log", r.conversation.logID, "error", err)
+	path, unused := r.pathLocked(), false
+	t.await(func() { unused = s.isUnused(r.log, path) })
+	if unused && canClose() {
+		delete(s.rooms, irc.Fold(r.name))
+		r.close(t)
 	}
-	r.removeFolderIfUnused()
 }
 
 func (s *Service) roomStatePath(name string) string {
 	return filepath.Join(s.dataDir, data.Rooms, data.Folder(name), "state")
 }
 
-// openConversationLog opens a conversation's log.
-func (s *Service) openConversationLog(f *conversation, dir, name string) error {
+// openConversationLog opens a conversation's log. It waits for the disk.
+func (s *Service) openConversationLog(f *conversation, dir, name string, now time.Time) error {
 	l, err := log.Open(filepath.Join(s.dataDir, dir), log.Options{})
 	if err != nil {
 		s.fixed.Log.Error("a log cannot be opened", "log", dir, "error", err)
@@ -190,36 +192,37 @@ func (s *Service) openConversationLog(f *conversation, dir, name string) error {
 		s.fixed.Log.Warn("a log was repaired", "log", dir, "kept", r.Kept, "cut", r.Cut, "lost", r.Lost, "bad", r.Bad)
 	}
 	f.svc, f.name, f.log, f.logID = s, name, l, l.ID()
-	f.self[0], f.lastUsed = f, s.fixed.Now()
+	f.self[0], f.lastUsed = f, now
 	f.deliveredOffset = l.Committed()
 	return nil
 }
 
-// isUnused reports whether nothing was ever stored in a conversation: no message, state or
-// metadata.
-func (f *conversation) isUnused() bool {
-	if f.log.Committed() > 0 || f.log.First() > 0 {
+// isUnused reports whether nothing was ever stored in the conversation at a path: no message, state
+// or metadata. It waits for the disk.
+func (s *Service) isUnused(l *log.Log, path string) bool {
+	if l.Committed() > 0 || l.First() > 0 {
 		return false
 	}
 	for _, kept := range []string{"state", "metadata"} {
-		if _, err := os.Lstat(filepath.Join(f.logFolder(), kept)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(s.logFolder(path), kept)); !errors.Is(err, os.ErrNotExist) {
 			return false
 		}
 	}
 	return true
 }
 
-func (f *conversation) logFolder() string {
-	return filepath.Join(f.svc.dataDir, filepath.FromSlash(f.pathLocked()))
+// logFolder returns the folder of the conversation at a path.
+func (s *Service) logFolder(path string) string {
+	return filepath.Join(s.dataDir, filepath.FromSlash(path))
 }
 
 // removeFolderIfUnused removes the folder of a conversation in which nothing was ever stored. Its
-// log must be closed, and openMu locked.
-func (f *conversation) removeFolderIfUnused() {
-	if !f.isUnused() {
+// log must be closed, and no conversation may be opened meanwhile. It waits for the disk.
+func (s *Service) removeFolderIfUnused(l *log.Log, path string) {
+	if !s.isUnused(l, path) {
 		return
 	}
-	if err := os.RemoveAll(f.logFolder()); err != nil {
-		f.svc.fixed.Log.Error("an empty room cannot be removed", "log", f.logID, "error", err)
+	if err := os.RemoveAll(s.logFolder(path)); err != nil {
+		s.fixed.Log.Error("an empty room cannot be removed", "log", l.ID(), "error", err)
 	}
 }

@@ -173,11 +173,9 @@ func (s *Service) unindexedLocked() (rooms []data.Room) {
 	return rooms
 }
 
-// conversationsToScan returns those of the given conversations whose log end a search must scan, by
-// path.
-func (s *Service) conversationsToScan(paths map[string]bool) (rooms []data.Room) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// conversationsToScanLocked returns those of the given conversations whose log end a search must
+// scan, by path. The caller holds mu.
+func (s *Service) conversationsToScanLocked(paths map[string]bool) (rooms []data.Room) {
 	if s.indexReviewed {
 		return slices.DeleteFunc(s.unindexedLocked(), func(r data.Room) bool { return !paths[r.Path] })
 	}
@@ -196,11 +194,10 @@ func (f *conversation) pathLocked() string {
 	return directPath(f.accounts[0], f.accounts[1])
 }
 
-// conversationAt returns the conversation at a path, nil if it is not open.
-func (s *Service) conversationAt(path string) *conversation {
+// conversationAtLocked returns the conversation at a path, nil if it is not open. The caller holds
+// mu.
+func (s *Service) conversationAtLocked(path string) *conversation {
 	kind, folder, _ := strings.Cut(path, "/")
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if kind == data.Direct {
 		return s.directs[data.NameOf(folder)]
 	}

@@ -34,8 +34,8 @@ type Service struct {
 	startedAt     time.Time
 	cloakSeed     [seedSize]byte // secret of guests' cloaks
 	commitNet     *flow.Net[*conversation]
-	workers       *flow.Net[*session]
-	searchWorkers *flow.Net[*session] // worker pool of searches
+	workers       *flow.Net[*task]
+	searchWorkers *flow.Net[*task] // worker pool of searches
 	filehost      *filehost
 	ctx           context.Context // ends with Close
 	cancel        func()          // ends ctx, and with it the goroutines of Open
@@ -49,8 +49,6 @@ type Service struct {
 	indexMu    sync.Mutex    // guards index and indexError
 	index      *search.Index // nil: not needed yet
 	indexError string        // last error of the index; "": none
-
-	openMu sync.Mutex // serializes opening, closing and renaming of logs; locked before mu
 
 	mu      sync.Mutex // guards the fields below, and all state reachable from them
 	phase   servicePhase
@@ -73,14 +71,16 @@ type Service struct {
 	networksDirty     bool          // knownNetworks has changed since it was written
 	// conversations that the index has not caught up with, by path
 	indexBehind   map[string]data.Room
-	indexReviewed bool          // all conversations have been checked by the index since Open
-	lastStamp     uint64        // last number of a walk over users or a delivery
-	lastBatchID   atomic.Uint64 // last id of an IRC batch; atomic
-	// conversations scheduled under the current hold of mu, to commit after it
-	toCommit []*conversation
-	// signals, on mu, the end of a delivery to waitDeliveredLocked
-	deliveryDone   sync.Cond
-	unfinishedJobs int // jobs queued or running in the worker pools
+	indexReviewed bool               // all conversations have been checked by the index since Open
+	lastStamp     uint64             // last number of a walk over users or a delivery
+	lastBatchID   atomic.Uint64      // last id of an IRC batch; atomic
+	tasks         map[*task]struct{} // tasks that have not ended
+	opening       taskLock           // serializes opening, closing and renaming of logs
+
+	// Effects of the current hold of mu: see unlockAndCommit.
+	toCommit   []*conversation // to be put into the commit net
+	jobs       []*task         // whose jobs are to be put into a worker pool
+	readyTasks taskQueue       // to continue before mu is released
 
 	// Handover, guarded by mu: see handover.go.
 	frozenSessions     map[*session]struct{}
@@ -137,11 +137,10 @@ func openWithLock(dir string, o Options, lock *os.File) (*Service, error) {
 	}
 	s := &Service{fixed: o, dataDir: dir, dataLock: lock, accounts: accounts, startedAt: o.Now(), filehost: newFilehost(),
 		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*conversation{}, monitors: map[string]map[*session]struct{}{},
-		networks: map[netip.Prefix]*networkUse{}, lobby: lobby.New[*session](o.MaxUnregistered, o.MaxUnregisteredPerAddress), accountPaces: map[string]*pace{}, guesses: guesses{}, knownNetworks: knownNetworks{}}
+		networks: map[netip.Prefix]*networkUse{}, lobby: lobby.New[*session](o.MaxUnregistered, o.MaxUnregisteredPerAddress), accountPaces: map[string]*pace{}, guesses: guesses{}, knownNetworks: knownNetworks{}, tasks: map[*task]struct{}{}}
 	rand.Read(s.cloakSeed[:])
 	s.currentOptions.Store(&s.fixed)
 	s.readNetworks()
-	s.deliveryDone.L = &s.mu
 	s.deliveryPool.New = func() any { return new(delivery) }
 	if err := s.startGoroutines(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
@@ -172,39 +171,41 @@ const (
 	workerCount       = 4 // jobs at once: logins and histories need a CPU each
 )
 
-// startGoroutines builds the nets and starts all goroutines.
+// startGoroutines builds and starts the nets, and starts all goroutines.
 func (s *Service) startGoroutines() (err error) {
 	s.commitNet, err = flow.New([]flow.Stage[*conversation]{
 		{Name: "commit", Width: commitWidth, Do: flow.Each(s.commitAndDeliver)},
 	}, []flow.Edge{{To: "commit", Cap: s.fixed.MaxRooms}}, s.failConversation, 0)
+	if err == nil {
+		s.workers, err = s.newPool("workers", workerCount, s.fixed.MaxConnections+maxServiceTasks)
+	}
+	if err == nil {
+		s.searchWorkers, err = s.newPool("search", searchWorkerCount, s.fixed.MaxConnections)
+	}
 	if err != nil {
 		return err
 	}
-	s.workers, err = flow.New([]flow.Stage[*session]{{Name: "workers", Width: workerCount, Do: flow.Each(runJobs)}},
-		[]flow.Edge{{To: "workers", Cap: s.fixed.MaxConnections}}, abandonJob, 0)
-	if err != nil {
+	if err := errors.Join(s.commitNet.Start(flow.Network), s.workers.Start(flow.Network), s.searchWorkers.Start(flow.Network)); err != nil {
 		return err
 	}
-	s.searchWorkers, err = flow.New([]flow.Stage[*session]{{Name: "search", Width: searchWorkerCount, Do: flow.Each(runJobs)}},
-		[]flow.Edge{{To: "search", Cap: s.fixed.MaxConnections}}, abandonJob, 0)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	s.ctx, s.cancel = ctx, stop
-	s.goroutines.Go(func() { s.commitNet.Run(ctx, flow.Network) })     // until Close
-	s.goroutines.Go(func() { s.workers.Run(ctx, flow.Network) })       // until Close
-	s.goroutines.Go(func() { s.searchWorkers.Run(ctx, flow.Network) }) // until Close
-	s.goroutines.Go(func() { s.runPeriodicTasks(ctx) })                // until Close
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.goroutines.Go(func() { s.runPeriodicTasks(s.ctx) }) // until Close
 	if !s.fixed.NoSearch {
-		s.goroutines.Go(func() { s.runIndexer(ctx) }) // until Close
-	}
-	probe := []*session{nil}
-	// wait until all nets accept input
-	for s.commitNet.Put([]*conversation{nil}) == 0 || s.workers.Put(probe) == 0 || s.searchWorkers.Put(probe) == 0 {
-		time.Sleep(time.Millisecond)
+		s.goroutines.Go(func() { s.runIndexer(s.ctx) }) // until Close
 	}
 	return nil
+}
+
+// stopGoroutines ends what startGoroutines has started. Workers come first, because the end of a
+// job may put posts.
+func (s *Service) stopGoroutines() {
+	s.cancel()
+	for _, err := range []error{s.workers.Stop(), s.searchWorkers.Stop(), s.commitNet.Stop()} {
+		if err != nil {
+			s.fixed.Log.Error("work was abandoned", "error", err)
+		}
+	}
+	s.goroutines.Wait()
 }
 
 // Close stops the chat: pending posts are committed, read markers are written and files are closed.
@@ -222,17 +223,19 @@ func (s *Service) Close() error {
 		time.Sleep(time.Millisecond)
 	}
 	s.withLock(func() { s.phase = phaseStopping })
-	s.cancel()
-	s.goroutines.Wait()
+	s.stopGoroutines()
+	s.withLock(func() {
+		for t := range s.tasks {
+			s.stopTaskLocked(t, errStopping)
+		}
+	})
 	s.saveNetworks()
 	var errs []error
-	s.mu.Lock()
-	conversations := s.openConversationsLocked()
-	s.mu.Unlock()
-	for _, f := range conversations {
+	for _, f := range s.openConversations() {
+		path := f.pathLocked()
 		errs = append(errs, f.log.Close())
 		if s.frozenSessions == nil { // after a handover another process uses the folders
-			f.removeFolderIfUnused()
+			s.removeFolderIfUnused(f.log, path)
 		}
 	}
 	if s.index != nil {
@@ -244,11 +247,25 @@ func (s *Service) Close() error {
 // closeTimeout is how long Close waits for pending commits.
 const closeTimeout = 5 * time.Second
 
-// hasUnfinishedCommits reports whether any conversation has posts that are not delivered.
 func (s *Service) hasUnfinishedCommits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hasUnfinishedCommitsLocked()
+}
+
+// isBusy reports whether any task has not ended, or any conversation has posts that are not
+// delivered. It checks both under one hold of mu, because the last step of a task may be to enqueue
+// a post.
+func (s *Service) isBusy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.tasks) > 0 || s.hasUnfinishedCommitsLocked()
+}
+
+func (s *Service) openConversations() []*conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.openConversationsLocked()
 }
 
 // hasUnfinishedCommitsLocked reports whether any conversation has posts that are not delivered. The
@@ -289,20 +306,28 @@ func (s *Service) runPeriodicTasks(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.saveReadMarkers()
+			s.withLock(s.saveReadMarkersLocked)
 			return
 		case <-tick.C:
-			s.saveReadMarkers()
-			s.enforceBans()
-			s.withLock(s.removeExpiredLimitsLocked)
-			s.withLock(func() {
-				if s.frozenSessions == nil { // a freeze allows no new commits
-					s.retryStatesLocked()
-				}
-			})
-			s.closeIdle()
+			s.withLock(s.tickLocked)
 		case <-save.C:
 			s.saveNetworks()
 		}
+	}
+}
+
+// tickLocked does what is due every sweepEvery. The caller holds mu.
+func (s *Service) tickLocked() {
+	s.saveReadMarkersLocked()
+	s.enforceBansLocked()
+	s.removeExpiredLimitsLocked()
+	if s.frozenSessions != nil {
+		return // a freeze allows no new commits and tasks
+	}
+	s.retryStatesLocked()
+	if s.phase == phaseOpen {
+		s.startTaskLocked(ordinaryJobs, s.closeIdle, func(reason error) {
+			s.fixed.Log.Error("idle conversations were not closed", "error", reason)
+		})
 	}
 }
