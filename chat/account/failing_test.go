@@ -55,8 +55,8 @@ func TestAChangeRefusedByASyncIsNotInEffectAfterARestart(t *testing.T) {
 	}
 }
 
-// TestAFailedSyncOfContentsIsNeverAcknowledged lets the first attempt fail, and cuts the power after
-// the next one.
+// TestAFailedSyncOfContentsIsNeverAcknowledged lets the first attempt fail, and cuts the power
+// after the next one.
 func TestAFailedSyncOfContentsIsNeverAcknowledged(t *testing.T) {
 	for seed := range uint64(50) {
 		d := simdisk.New(seed)
@@ -173,8 +173,8 @@ func TestARegistrationWhoseInviteCannotBeRemovedIsAcknowledged(t *testing.T) {
 	}
 }
 
-// TestAChangeThatAKilledProcessLeftIsDurableAfterOpen kills a process at each call of a change. What
-// the next process shows survives a loss of power.
+// TestAChangeThatAKilledProcessLeftIsDurableAfterOpen kills a process at each call of a change. The
+// state that the next process shows survives a loss of power.
 func TestAChangeThatAKilledProcessLeftIsDurableAfterOpen(t *testing.T) {
 	for seed := range uint64(20) {
 		for call, done := 1, false; !done; call++ {

@@ -31,7 +31,7 @@ func TestPowerLossLosesNoAcknowledgedChange(t *testing.T) {
 // snapshot is what a Store shows, without read markers.
 type snapshot map[string]string
 
-// marker is a read marker that clients were told, and how far calls without an answer moved it.
+// marker is an acknowledged read marker, and how far calls without an answer moved it.
 type marker struct{ saved, tried int64 }
 
 // powerWorld is a data directory on a disk, and what it must have.

@@ -167,8 +167,8 @@ func TestASecondNameThatACrashLeftIsRemoved(t *testing.T) {
 	}
 }
 
-// TestAReplacementThatCouldNotBeTakenBackIsRefused fills the disk so that the old file gets no second
-// name, and lets the folder's sync fail, too.
+// TestAReplacementThatCouldNotBeTakenBackIsRefused fills the disk so that the old file gets no
+// second name, and lets the folder's sync fail, too.
 func TestAReplacementThatCouldNotBeTakenBackIsRefused(t *testing.T) {
 	d := simdisk.New(1)
 	p := d.Process()

@@ -13,10 +13,10 @@
 // sector that was changed since the last successful sync of its file, the medium has any version
 // since then: the synced one, the newest, or one between. Sectors are chosen independently, so
 // writes are dropped, reordered and torn. The size is any size since the last sync, whatever the
-// sectors are. A sector within the size that was never written reads as zeros, or, after ShowStale, as data of
-// removed files (ext4 with data=writeback). Memory that is mapped is changed at any time between two
-// calls. Sync and Datasync return when the sectors and the size are on the medium; permissions are
-// there after Sync only.
+// sectors are. A sector within the size that was never written reads as zeros, or, after ShowStale,
+// as data of removed files (ext4 with data=writeback). Memory that is mapped is changed at any time
+// between two calls. Sync and Datasync return when the sectors and the size are on the medium;
+// permissions are there after Sync only.
 //
 // Names. Making a file, folder or link, renaming and removing change folders. A sync of a folder
 // makes all earlier changes of its names durable. Sync of a file does not do so for its name, as
