@@ -56,11 +56,12 @@ func Open(dir string, o Options) (*Service, error) {
 // openWithLock opens the chat with a lock of its data directory, which Close closes.
 func openWithLock(dir string, o Options, lock *os.File) (*Service, error) {
 	o, err := o.withDefaults()
+	disk := newDiskStorage(dir, nil, o)
 	if err == nil {
 		err = adoptLock(dir, lock)
 	}
 	if err == nil {
-		err = removeLeftovers(dir)
+		err = disk.removeLeftovers()
 	}
 	if err != nil {
 		lock.Close()
@@ -73,7 +74,7 @@ func openWithLock(dir string, o Options, lock *os.File) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{dataDir: dir, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
-	s.init(o, environment{storage: &diskStorage{dir, o.OnCommit, o.Log}, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
+	s.init(o, environment{storage: disk, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
 	rand.Read(s.cloakSeed[:])
 	s.readNetworks()
 	if err := s.startGoroutines(); err != nil {
