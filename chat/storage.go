@@ -22,9 +22,9 @@ type diskStorage struct {
 	report   *slog.Logger
 }
 
-// newDiskStorage returns the storage of a data directory on a disk; nil: the operating system's.
-func newDiskStorage(dir string, on disk.FS, o Options) *diskStorage {
-	return &diskStorage{dir, disk.Or(on), o.OnCommit, o.Log}
+// newDiskStorage returns the storage of a data directory.
+func newDiskStorage(dir string, o Options) *diskStorage {
+	return &diskStorage{dir, disk.Or(o.Disk), o.OnCommit, o.Log}
 }
 
 func (d *diskStorage) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
