@@ -3,7 +3,6 @@ package chat
 import (
 	"weir/chat/irc"
 	"weir/chat/log"
-	"weir/serve"
 )
 
 const (
@@ -18,7 +17,7 @@ const (
 // replayBudget returns how many bytes of a room may be replayed now. A client that rejoins many
 // rooms must not be disconnected as too slow because of its replays.
 func (s *session) replayBudget() int {
-	if sent, _ := serve.Delivered(s.conn); sent {
+	if sent, _ := s.conn.Delivered(); sent {
 		s.replayedBytes = 0
 	}
 	return min(maxReplayBytes, max(minReplayBytes, Outbox/2-s.replayedBytes))
@@ -108,7 +107,7 @@ func (s *session) replay(sub *subscription, upTo int64) {
 		extra = "batch=" + id
 	}
 	missed := s.missedLines(f, upTo)
-	renameLine, show := f.renamer(), lineFormatter{view: s.caps.View(), replayTime: s.svc.fixed.Now()}
+	renameLine, show := f.renamer(), lineFormatter{view: s.caps.View(), replayTime: s.svc.now}
 	var text []byte
 	n := 0
 	s.task.await(func() {
@@ -130,7 +129,7 @@ func (s *session) replay(sub *subscription, upTo int64) {
 	if id != "" {
 		s.reply("BATCH", "-"+id)
 	}
-	s.svc.counters.replayed.Add(int64(n))
+	s.svc.counts.Replayed += int64(n)
 }
 
 // missedLines returns a job that returns the lines before upTo that the session's device has not
@@ -141,7 +140,7 @@ func (s *session) missedLines(f *conversation, upTo int64) func() []log.Line {
 	return func() []log.Line {
 		from, marked := int64(0), false
 		if login.Account != nil {
-			from, marked = f.svc.accounts.ReadMarker(login.Name, login.Device, f.logID)
+			from, marked = f.svc.env.accounts.ReadMarker(login.Name, login.Device, f.logID)
 		}
 		if !marked {
 			return f.latestLines(min(unmarkedReplay, limit), upTo)
@@ -195,7 +194,7 @@ func (f *conversation) logReadError(err error) {
 
 // saveReadMarkersLocked stores the read markers of all subscriptions whose client has acknowledged
 // everything it was sent. The caller holds mu.
-func (s *Service) saveReadMarkersLocked() {
+func (s *core) saveReadMarkersLocked() {
 	for _, r := range s.rooms {
 		for _, sub := range r.subscriptions {
 			s.saveReadMarkerLocked(sub, ifAcknowledged)
@@ -222,14 +221,14 @@ const (
 
 // saveReadMarkerLocked stores how far the subscription's device has read, if its session has an
 // account and the condition holds. The caller holds mu.
-func (s *Service) saveReadMarkerLocked(sub *subscription, condition markerCondition) {
+func (s *core) saveReadMarkerLocked(sub *subscription, condition markerCondition) {
 	login, seen := sub.session.login, sub.sentUpTo
 	if login.Account == nil || seen == sub.savedMarker || sub.state == catchingUp || sub.session.outputLost {
 		return
 	}
-	if written, acked := serve.Delivered(sub.session.conn); !written || condition == ifAcknowledged && !acked {
+	if written, acked := sub.session.conn.Delivered(); !written || condition == ifAcknowledged && !acked {
 		return
 	}
 	sub.savedMarker = seen
-	s.accounts.SetReadMarker(login.Name, login.Device, sub.conversation.logID, seen)
+	s.env.accounts.SetReadMarker(login.Name, login.Device, sub.conversation.logID, seen)
 }

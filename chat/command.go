@@ -30,7 +30,7 @@ func init() {
 
 // runCommandLocked runs a command. The caller holds mu.
 func (s *session) runCommandLocked(m *irc.Message) {
-	s.svc.counters.commands.Add(1)
+	s.svc.counts.Commands++
 	label := ""
 	if s.has(irc.CapLabeledResponse) {
 		if _, l := m.GetTag("label"); l != "" && len(l) <= 64 {

@@ -6,14 +6,15 @@ import (
 
 	"weir/chat/irc"
 	"weir/chat/log"
-	"weir/flow"
 )
 
 // delivery holds buffers that are reused from batch to batch, so that a delivery allocates nothing.
 type delivery struct {
-	receivers  []receiver
-	views      [irc.Views]encodedBatch
-	senderText []byte // batch as encoded for a sender
+	conversation *conversation
+	sendAll      func() // job that sends the batch to the receivers
+	receivers    []receiver
+	views        [irc.Views]encodedBatch
+	senderText   []byte // batch as encoded for a sender
 }
 
 // receiver is a subscriber to which a batch is written.
@@ -40,20 +41,38 @@ func (e *encodedBatch) line(i int) []byte {
 	return e.text[e.lineEnds[i-1]:e.lineEnds[i]]
 }
 
-// deliver sends the batch to all live subscribers.
-func (s *Service) deliver(f *conversation, d *delivery) {
-	d.receivers = d.receivers[:0]
+// deliver sends the current batch to all live subscribers. It is a part of the commit task.
+func (f *conversation) deliver(t *task) {
 	if f.batchErr == nil && len(f.batchPosts) > 0 {
-		s.withLock(func() { f.beginDeliveryLocked(d) })
+		d := f.svc.takeDeliveryLocked()
+		f.beginDeliveryLocked(d)
+		t.await(d.sendAll)
+		f.recordReceiversLocked(d)
+		f.svc.idleDeliveries = append(f.svc.idleDeliveries, d)
 	}
-	for i := range d.receivers {
-		d.send(f, &d.receivers[i])
+	f.finishBatchLocked()
+}
+
+// takeDeliveryLocked returns a delivery that is not in use. The caller holds mu.
+func (s *core) takeDeliveryLocked() *delivery {
+	if last := len(s.idleDeliveries) - 1; last >= 0 {
+		d := s.idleDeliveries[last]
+		s.idleDeliveries = s.idleDeliveries[:last]
+		return d
 	}
+	d := new(delivery)
+	d.sendAll = func() {
+		for i := range d.receivers {
+			d.send(&d.receivers[i])
+		}
+	}
+	return d
 }
 
 // beginDeliveryLocked starts a delivery: from now on the batch counts as delivered, and all current
 // live subscribers receive it. The caller holds mu.
 func (f *conversation) beginDeliveryLocked(d *delivery) {
+	d.conversation, d.receivers = f, d.receivers[:0]
 	f.deliveredOffset = f.batch.End
 	f.delivery, f.lastDeliveryAt, f.lastBatchSize = d, time.Now(), len(f.batchPosts)
 	f.svc.lastStamp++
@@ -70,27 +89,26 @@ func (f *conversation) beginDeliveryLocked(d *delivery) {
 	}
 }
 
-// finishDeliveryLocked ends a delivery: it records how far the subscribers were sent everything,
-// and replies to the senders of refused posts. It also stores the read markers of sessions that
-// left during the delivery: they were sent the batch after unsubscribeLocked had stored their
-// marker. The caller holds mu.
-func (f *conversation) finishDeliveryLocked(d *delivery) {
+// finishBatchLocked finishes the posts of the current batch, and replies to their senders if the
+// log has refused it. The caller holds mu.
+func (f *conversation) finishBatchLocked() {
 	s := f.svc
-	s.counters.deliveries.Add(int64(len(d.receivers) * len(f.batchPosts)))
-	f.recordReceiversLocked(d)
 	if f.batchErr != nil {
 		s.fixed.Log.Error("messages refused", "log", f.logID, "messages", len(f.batchPosts), "error", f.batchErr)
 		f.reportRefusedLocked(f.batchPosts, f.batchErr)
 	}
-	s.counters.batches.Add(1)
+	s.counts.Batches++
 	f.finishPostsLocked(f.batchPosts)
 	clear(f.batchPosts)
 	f.batchPosts = f.batchPosts[:0]
 }
 
-// recordReceiversLocked records how far the subscribers were sent everything, and disconnects those
-// that did not take the batch. They reconnect and read it from the log. The caller holds mu.
+// recordReceiversLocked ends a delivery. It records how far the subscribers were sent everything,
+// and disconnects those that did not take the batch. They reconnect and read it from the log. It
+// also stores the read markers of sessions that left during the delivery: they were sent the batch
+// after unsubscribeLocked had stored their marker. The caller holds mu.
 func (f *conversation) recordReceiversLocked(d *delivery) {
+	f.svc.counts.Deliveries += int64(len(d.receivers) * len(f.batchPosts))
 	for _, r := range d.receivers {
 		if !r.tookBatch {
 			f.svc.closeSlow(r.session)
@@ -106,19 +124,6 @@ func (f *conversation) recordReceiversLocked(d *delivery) {
 	f.deliveryWaiters.wakeLocked()
 }
 
-// requeue ends the delivery, and puts a conversation back into the net if posts are pending, or
-// else takes it out. A state file that the disk refused waits for retryStatesLocked.
-func (s *Service) requeue(f *conversation, d *delivery, out *flow.Out[*conversation]) {
-	s.mu.Lock()
-	f.finishDeliveryLocked(d)
-	f.inCommitNet = false
-	f.idleWaiters.wakeLocked()
-	if len(f.pending) > 0 {
-		s.scheduleLocked(f)
-	}
-	s.unlockAndPut(func(conversations []*conversation) int { out.Put(conversations); return len(conversations) })
-}
-
 // receiversLocked returns the subscriptions, of which the live ones are sent a batch. The caller
 // holds mu, and changes nothing in the result.
 func (f *conversation) receiversLocked() []*subscription {
@@ -129,7 +134,8 @@ func (f *conversation) receiversLocked() []*subscription {
 }
 
 // send writes the current batch to a subscriber by one Send.
-func (d *delivery) send(f *conversation, r *receiver) {
+func (d *delivery) send(r *receiver) {
+	f := d.conversation
 	e := d.encode(f, r.caps.View())
 	text := e.text
 	if r.hasOwnPosts && (r.hasLabeledPosts || !r.caps.Has(irc.CapEchoMessage) || f.isSelfConversation()) {
@@ -181,7 +187,7 @@ func appendLabeled(dst []byte, label string, line []byte) []byte {
 	return append(append(dst, ' '), line...)
 }
 
-func (s *Service) appendAck(dst []byte, label string) []byte {
+func (s *core) appendAck(dst []byte, label string) []byte {
 	return irc.AppendLine(append(append(append(dst, "@label="...), label...), ' '), s.fixed.Name, "ACK")
 }
 

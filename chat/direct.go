@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,7 +21,7 @@ func (s *session) sendToUser(m *message) {
 	to := s.svc.findUser(m.target)
 	from := s.user.account
 	account := ""
-	switch a := s.svc.accounts.Lookup(m.target); {
+	switch a := s.svc.env.accounts.Lookup(m.target); {
 	case to != nil:
 		account = to.account
 	case from != "" && a != nil && !a.Removed && m.isStored():
@@ -78,20 +76,20 @@ func pairKey(a, b string) string {
 }
 
 // openDirect returns the direct conversation of two accounts and opens its log if necessary.
-func (s *Service) openDirect(t *task, a, b string) (*conversation, error) {
+func (s *core) openDirect(t *task, a, b string) (*conversation, error) {
 	key := pairKey(a, b)
 	s.opening.lock(t)
 	defer s.opening.unlock()
 	if f := s.directs[key]; f != nil {
-		f.lastUsed = s.fixed.Now() // so that closeIdle does not close it before it is used
+		f.lastUsed = s.now // so that closeIdle does not close it before it is used
 		return f, nil
 	}
 	if len(s.rooms)+len(s.directs) >= s.options().MaxRooms {
 		return nil, errMaxRooms
 	}
-	f, now := &conversation{}, s.fixed.Now()
+	f, now := &conversation{}, s.now
 	var err error
-	t.await(func() { err = s.openConversationLog(f, filepath.Join("direct", data.Folder(key)), key, now) })
+	t.await(func() { err = s.openConversationLog(f, data.Direct+"/"+data.Folder(key), key, now) })
 	if err != nil {
 		return nil, err
 	}
@@ -178,24 +176,6 @@ func (s *session) nextToCatchUp() *subscription {
 // directPartners returns the accounts with which the session's account has a direct conversation.
 // It is a task.
 func (s *session) directPartners() (others []string) {
-	s.task.await(func() { others = s.svc.directPartners(s.login.Name) })
-	return others
-}
-
-// directPartners returns the accounts with which an account has a direct conversation. It waits for
-// the disk.
-func (s *Service) directPartners(account string) []string {
-	entries, _ := os.ReadDir(filepath.Join(s.dataDir, "direct"))
-	me := data.Folder(account)
-	var others []string
-	for _, e := range entries {
-		a, b, _ := strings.Cut(e.Name(), ",")
-		switch me {
-		case a:
-			others = append(others, data.NameOf(b))
-		case b:
-			others = append(others, data.NameOf(a))
-		}
-	}
+	s.task.await(func() { others = s.svc.env.storage.DirectPartners(s.login.Name) })
 	return others
 }

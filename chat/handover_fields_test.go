@@ -38,7 +38,6 @@ var fates = []struct {
 	{messageLine{}, map[string]string{"text": handedOver, "concat": handedOver}},
 	{networkUse{}, map[string]string{"connections": "counted anew", "pace": handedOver, "searches": handedOver}},
 	{token{}, map[string]string{"hash": handedOver, "account": handedOver, "expiresAt": handedOver}},
-	{filehost{}, map[string]string{"tokens": handedOver, "checkSlots": "ends beside", "mu": "a lock"}},
 }
 
 // A new field must be handed over, or the table must say why not.

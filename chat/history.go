@@ -33,7 +33,7 @@ func (s *session) history(req irc.HistoryRequest) {
 		return
 	}
 	end := f.waitDeliveredOffset(s.task)
-	show, renameLine, isVisible := lineFormatter{view: s.caps.View(), replayTime: s.svc.fixed.Now()}, f.renamer(), visibility(s.caps)
+	show, renameLine, isVisible := lineFormatter{view: s.caps.View(), replayTime: s.svc.now}, f.renamer(), visibility(s.caps)
 	id, extra := s.newBatch()
 	var text []byte
 	n := 0
@@ -58,7 +58,7 @@ func (s *session) history(req irc.HistoryRequest) {
 		return
 	}
 	s.sendBatch(id, "chathistory", req.Target, text)
-	s.svc.counters.replayed.Add(int64(n))
+	s.svc.counts.Replayed += int64(n)
 }
 
 // visibility returns a function that reports whether a client may see a stored line. Redacted lines
@@ -106,7 +106,7 @@ func (s *session) readableConversation(target string) (*conversation, error) {
 	if r != nil && (s.user.rooms[r] != nil || s.user.oper) {
 		return &r.conversation, nil
 	}
-	if irc.IsRoom(target) || s.user.account == "" || s.svc.accounts.Lookup(target) == nil {
+	if irc.IsRoom(target) || s.user.account == "" || s.svc.env.accounts.Lookup(target) == nil {
 		return nil, errNoHistory
 	}
 	return s.svc.openDirect(s.task, s.user.account, target)

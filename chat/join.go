@@ -256,7 +256,7 @@ func (s *session) notifyOtherMembers(n *notification, r *room) {
 func (s *session) resumeAccount() {
 	s.loadMetadata()
 	// loads the file of markers, so that saveReadMarkerLocked does not do so under mu
-	s.task.await(func() { s.svc.accounts.ReadMarker(s.login.Name, s.login.Device, "") })
+	s.task.await(func() { s.svc.env.accounts.ReadMarker(s.login.Name, s.login.Device, "") })
 	var subs []*subscription
 	if s.isActiveLocked() {
 		s.user.oper = s.user.oper || s.hasOperatorAccount()

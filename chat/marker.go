@@ -75,7 +75,7 @@ func (s *session) setReadMarker(target, value string) {
 func (f *conversation) saveReadMarker(login account.Login, at time.Time) error {
 	offset, err := f.log.Seek(at.Truncate(time.Millisecond).Add(time.Millisecond))
 	f.logReadError(err)
-	return f.svc.accounts.SaveReadMarker(login.Name, account.SharedDevice, f.logID, offset)
+	return f.svc.env.accounts.SaveReadMarker(login.Name, account.SharedDevice, f.logID, offset)
 }
 
 // readMarkerLine returns a MARKREAD line.
@@ -89,7 +89,7 @@ func (f *conversation) readMarkerOf(login account.Login) string {
 	if login.Account == nil {
 		return "*"
 	}
-	if offset, ok := f.svc.accounts.ReadMarker(login.Name, account.SharedDevice, f.logID); ok && offset > 0 {
+	if offset, ok := f.svc.env.accounts.ReadMarker(login.Name, account.SharedDevice, f.logID); ok && offset > 0 {
 		if lines, err := f.log.Latest(1, offset); err == nil && len(lines) == 1 {
 			return "timestamp=" + lines[0].Time().UTC().Format(irc.TimeFormat)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/chat/account"
 	"weir/chat/irc"
 )
 
@@ -64,7 +65,7 @@ func (s *session) resolveMetadataTarget(target string) (d metadataTarget, ok boo
 		return d, false
 	}
 	if d = (metadataTarget{name: u.nick, user: u}); u.account != "" {
-		d.path = s.svc.accounts.MetadataPath(u.account)
+		d.path = account.MetadataFile(u.account)
 	}
 	return d, true
 }
@@ -180,7 +181,8 @@ func (s *session) storeMetadata(target, key, value string) {
 	}
 	if d.path != "" {
 		var err error
-		s.task.await(func() { err = writeMetadata(d.path, d.name, next) })
+		text := encodeMetadata(d.name, next)
+		s.task.await(func() { err = svc.env.storage.ReplaceFile(d.path, text) })
 		if err != nil {
 			svc.fixed.Log.Error("metadata cannot be written", "of", d.name, "error", err)
 			s.fail("METADATA", "RATE_LIMITED", d.name, irc.Word(key), "60", "It was not stored: "+publicError(err))

@@ -61,7 +61,7 @@ func (s *session) cmdKill(m *irc.Message) {
 }
 
 // killUser disconnects all sessions of a user.
-func (s *Service) killUser(u *user, reason string) {
+func (s *core) killUser(u *user, reason string) {
 	for _, session := range u.sessions {
 		session.conn.Send([]byte("ERROR :Closing link (" + reason + ")\r\n"))
 		session.killReason = reason
@@ -76,7 +76,7 @@ func (s *session) cmdKline(m *irc.Message) {
 		return
 	}
 	if len(m.Params) == 0 {
-		for _, b := range s.svc.accounts.Bans() {
+		for _, b := range s.svc.env.accounts.Bans() {
 			s.reply("NOTICE", s.nick(), b.Pattern+" by "+b.By+": "+b.Reason)
 		}
 		s.reply("NOTICE", s.nick(), "End of bans")
@@ -84,7 +84,7 @@ func (s *session) cmdKline(m *irc.Message) {
 	}
 	args, until := m.Params, time.Time{}
 	if n := atoi(args[0]); n > 0 && len(args) > 1 && itoa(n) == args[0] {
-		until = s.svc.fixed.Now().Add(time.Duration(min(n, 1<<24)) * time.Minute)
+		until = s.svc.now.Add(time.Duration(min(n, 1<<24)) * time.Minute)
 		args = args[1:]
 	}
 	reason := ""
@@ -94,7 +94,7 @@ func (s *session) cmdKline(m *irc.Message) {
 	ban := account.Ban{Pattern: args[0], Reason: reason, By: s.user.nick, Until: until}
 	s.startTask(func() {
 		var err error
-		s.task.await(func() { ban, err = s.svc.accounts.Ban(ban) })
+		s.task.await(func() { ban, err = s.svc.env.accounts.Ban(ban) })
 		if err != nil {
 			s.fail("KLINE", "INVALID_BAN", publicError(err))
 		} else {
@@ -110,7 +110,7 @@ func (s *session) cmdUnkline(m *irc.Message) {
 	}
 	s.startTask(func() {
 		var err error
-		s.task.await(func() { err = s.svc.accounts.Unban(m.Params[0]) })
+		s.task.await(func() { err = s.svc.env.accounts.Unban(m.Params[0]) })
 		if err != nil {
 			s.fail("UNKLINE", "UNKNOWN_BAN", publicError(err))
 		} else {
@@ -121,8 +121,8 @@ func (s *session) cmdUnkline(m *irc.Message) {
 
 // enforceBansLocked disconnects users that were banned, or whose account was removed, since its
 // last call, by any process. The caller holds mu.
-func (s *Service) enforceBansLocked() {
-	generation := s.accounts.Generation()
+func (s *core) enforceBansLocked() {
+	generation := s.env.accounts.Generation()
 	if generation == s.accountGeneration {
 		return
 	}
@@ -130,12 +130,12 @@ func (s *Service) enforceBansLocked() {
 	for _, u := range s.users {
 		for _, session := range u.sessions {
 			c := account.Client{Account: u.account, Addr: session.peer.Addr, Mask: u.source}
-			if ban, banned := s.accounts.Banned(c, s.fixed.Now()); banned {
+			if ban, banned := s.env.accounts.Banned(c, s.now); banned {
 				s.killUser(u, "Banned: "+ban.Reason)
 				break
 			}
 		}
-		if u.account != "" && s.accounts.Lookup(u.account) == nil {
+		if u.account != "" && s.env.accounts.Lookup(u.account) == nil {
 			s.killUser(u, "Your account was removed")
 		}
 	}

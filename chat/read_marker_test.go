@@ -12,7 +12,6 @@ import (
 
 	"weir/chat/account"
 	"weir/chat/log"
-	"weir/serve"
 )
 
 // A client without chathistory is replayed messages that were sent to a connection which broke
@@ -111,7 +110,7 @@ func TestReplaysOfManyRoomsFitTheOutbox(t *testing.T) {
 		s.chat.mu.Lock()
 		defer s.chat.mu.Unlock()
 		u, r := s.chat.users["ann"], s.chat.rooms[names[rooms-1]]
-		return s.chat.counters.tooSlow.Load() > 0 || u != nil && r != nil && len(r.subscriptions) == 1 && r.subscriptions[0].state == live
+		return s.chat.counts.TooSlow > 0 || u != nil && r != nil && len(r.subscriptions) == 1 && r.subscriptions[0].state == live
 	})
 	for range rooms {
 		ann.until("PRIVMSG ")
@@ -165,6 +164,6 @@ func (s *server) sends(t *testing.T, nick string) bool {
 	if u == nil || len(u.sessions) != 1 {
 		t.Fatalf("got no user %s or not one session of it, want exactly one", nick)
 	}
-	sent, _ := serve.Delivered(u.sessions[0].conn)
+	sent, _ := u.sessions[0].conn.Delivered()
 	return sent
 }

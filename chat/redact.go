@@ -70,7 +70,7 @@ func (s *session) redact(target, msgid, reason string) (code, text string) {
 	if reason != "" {
 		body += " :" + reason
 	}
-	f.putLocked(post{sender: s, label: s.label, lastLine: true, entry: log.Entry{Time: s.svc.fixed.Now(), Tags: s.user.tags(), Body: body}, onRefused: s.onRefusedRedactionLocked(f, body)})
+	f.putLocked(post{sender: s, label: s.label, lastLine: true, entry: log.Entry{Time: s.svc.now, Tags: s.user.tags(), Body: body}, onRefused: s.onRefusedRedactionLocked(f, body)})
 	s.deferredReply = true
 	return "", ""
 }
@@ -80,7 +80,7 @@ func (s *session) redact(target, msgid, reason string) (code, text string) {
 // caller holds mu.
 func (s *session) onRefusedRedactionLocked(f *conversation, body string) func() {
 	to, label := s.replyCollectorLocked(), s.label
-	n := &notification{tags: irc.AppendTime(nil, s.svc.fixed.Now()), body: []byte(body + "\r\n"), requiredCaps: irc.CapRedaction}
+	n := &notification{tags: irc.AppendTime(nil, s.svc.now), body: []byte(body + "\r\n"), requiredCaps: irc.CapRedaction}
 	if more := s.user.tags(); more != "" {
 		n.tags = append(append(n.tags, ';'), more...)
 	}

@@ -100,7 +100,7 @@ func (s *session) offeredCaps() irc.Caps {
 // notifyCapChangesLocked sends CAP NEW and CAP DEL to clients with cap-notify, after changed
 // options have changed the offered capabilities. It collects the lines for each session apart from
 // the session's replies, which belong to the goroutine that runs it. The caller holds mu.
-func (s *Service) notifyCapChangesLocked(before, now *Options) {
+func (s *core) notifyCapChangesLocked(before, now *Options) {
 	for _, u := range s.users {
 		for _, session := range u.sessions {
 			secure := session.peer.Secure
@@ -236,13 +236,13 @@ func (s *session) registerLocked(metadata map[string]string) {
 			return
 		}
 	}
-	if ban, banned := svc.accounts.Banned(account.Client{Account: u.account, Addr: s.peer.Addr, Mask: u.source}, svc.fixed.Now()); banned {
+	if ban, banned := svc.env.accounts.Banned(account.Client{Account: u.account, Addr: s.peer.Addr, Mask: u.source}, svc.now); banned {
 		s.numeric(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
 		s.endWithError("Banned")
 		return
 	}
 	requestedNick := s.registration.Nick
-	s.registration, s.user, s.lastInputAt, s.liveness = nil, u, svc.fixed.Now(), justRegistered
+	s.registration, s.user, s.lastInputAt, s.liveness = nil, u, svc.now, justRegistered
 	first := len(u.sessions) == 0
 	u.sessions = append(u.sessions, s)
 	svc.users[irc.Fold(u.nick)] = u
@@ -278,7 +278,7 @@ func (s *session) accountName() string {
 // newUser returns a user from the registration, or nil if the nick is in use. The nick of an
 // account's user is the account's name.
 func (s *session) newUser() *user {
-	svc, now := s.svc, s.svc.fixed.Now()
+	svc, now := s.svc, s.svc.now
 	nick := s.registration.Nick
 	if name := s.accountName(); name != "" && irc.Fold(nick) != irc.Fold(name) {
 		nick = name
@@ -299,11 +299,11 @@ func (s *session) newUser() *user {
 
 // isNickTaken reports whether a nick belongs to another user, or to an account that is not the
 // session's own.
-func (s *Service) isNickTaken(nick string, by *session) bool {
+func (s *core) isNickTaken(nick string, by *session) bool {
 	if u := s.findUser(nick); u != nil && u != by.user {
 		return true
 	}
-	if a := s.accounts.Lookup(nick); a != nil && !a.Removed {
+	if a := s.env.accounts.Lookup(nick); a != nil && !a.Removed {
 		return irc.Fold(a.Name) != irc.Fold(by.accountName())
 	}
 	return false

@@ -10,7 +10,6 @@ import (
 	"weir/chat/data"
 	"weir/chat/irc"
 	"weir/chat/log"
-	"weir/internal/durable"
 )
 
 // A room can be renamed (draft/channel-rename). Its folder is renamed, so the log keeps its id,
@@ -42,7 +41,7 @@ func (s *session) cmdRename(m *irc.Message) {
 		s.respellRoom(r, name, reason)
 	case s.svc.rooms[irc.Fold(name)] != nil:
 		refuse("CHANNEL_NAME_IN_USE", "The name is taken")
-	case s.svc.fixed.Now().Before(r.renamedAt.Add(renameInterval)) && !s.user.oper:
+	case s.svc.now.Before(r.renamedAt.Add(renameInterval)) && !s.user.oper:
 		refuse("CANNOT_RENAME", "This room has been renamed recently")
 	case len(r.formerNames) >= maxFormer && !slices.Contains(r.formerNames, irc.Fold(name)):
 		refuse("CANNOT_RENAME", "This room has reached its limit of former names")
@@ -94,7 +93,8 @@ func (s *session) renameRoom(old, name, reason string) {
 		d = r.draft()
 		d.name = name
 		d.formerNames = append(slices.DeleteFunc(d.formerNames, func(f string) bool { return f == irc.Fold(name) }), irc.Fold(r.name))
-		s.task.await(func() { err = svc.storeRename(old, d) })
+		state := d.encodeState(svc.fixed.Name, d.name)
+		s.task.await(func() { err = svc.env.storage.Rename(old, d.name, state) })
 	}
 	markers := r.readMarkersByAccount(s.task)
 	switch {
@@ -112,14 +112,13 @@ func (s *session) renameRoom(old, name, reason string) {
 // waitIdle waits until the room has neither a batch under way nor subscribers that are catching up.
 func (r *room) waitIdle(t *task) error {
 	isBusy := func() bool {
-		return r.inCommitNet || slices.ContainsFunc(r.subscriptions, func(sub *subscription) bool { return sub.state == catchingUp })
+		return r.committing || slices.ContainsFunc(r.subscriptions, func(sub *subscription) bool { return sub.state == catchingUp })
 	}
 	expired := false
-	timer := t.svc.afterLocked(renameWait, func() {
+	t.svc.afterLocked(renameWait, func() {
 		expired = true
 		r.idleWaiters.wakeLocked()
 	})
-	defer timer.Stop()
 	for isBusy() && !expired {
 		r.idleWaiters.wait(t)
 	}
@@ -129,25 +128,12 @@ func (r *room) waitIdle(t *task) error {
 	return nil
 }
 
-// storeRename stores a new name: of the folder, and in the state file. On failure the room keeps
-// its old name. It waits for the disk.
-func (s *Service) storeRename(old string, d *draft) error {
-	if err := data.Rename(s.dataDir, old, d.name); err != nil {
-		return err
-	}
-	err := durable.ReplaceFile(s.roomStatePath(d.name), d.encodeState(s.fixed.Name, d.name), 0o600)
-	if err != nil {
-		err = errors.Join(err, data.Undo(s.dataDir, old, d.name))
-	}
-	return err
-}
-
 // applyRenameLocked puts the new name into effect. The caller holds mu.
-func (s *Service) applyRenameLocked(r *room, d *draft) {
+func (s *core) applyRenameLocked(r *room, d *draft) {
 	name := d.name
 	delete(s.rooms, irc.Fold(r.name))
 	s.rooms[irc.Fold(name)] = r
-	r.settings, r.name, r.statePath, r.renamedAt, r.indexedOffset = d.settings, name, s.roomStatePath(name), s.fixed.Now(), 0
+	r.settings, r.name, r.renamedAt, r.indexedOffset = d.settings, name, s.now, 0
 	for i := range r.pending {
 		if p := &r.pending[i]; p.entry.Body != "" {
 			p.entry.Body = replaceTarget(p.entry.Body, name)

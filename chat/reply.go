@@ -169,8 +169,9 @@ func (s *session) flushRepliesLocked() bool {
 }
 
 // newBatchID returns an id for a batch that is unique while the service runs.
-func (s *Service) newBatchID() string {
-	return strconv.FormatUint(s.lastBatchID.Add(1), 36)
+func (s *core) newBatchID() string {
+	s.lastBatchID++
+	return strconv.FormatUint(s.lastBatchID, 36)
 }
 
 // notification is a line that is sent to several sessions at once and not stored.
@@ -184,8 +185,8 @@ type notification struct {
 }
 
 // userNotification returns a notification whose source is a user.
-func (s *Service) userNotification(u *user, by *session, command string, params ...string) *notification {
-	tags := irc.AppendTime(nil, s.fixed.Now())
+func (s *core) userNotification(u *user, by *session, command string, params ...string) *notification {
+	tags := irc.AppendTime(nil, s.now)
 	if more := u.tags(); more != "" {
 		tags = append(append(tags, ';'), more...)
 	}
@@ -235,8 +236,8 @@ func (n *notification) sendToRoom(r *room) {
 
 // closeSlow disconnects a client that does not read what it is sent. It may reconnect; the log has
 // what it missed.
-func (s *Service) closeSlow(session *session) {
-	s.counters.tooSlow.Add(1)
+func (s *core) closeSlow(session *session) {
+	s.counts.TooSlow++
 	session.conn.Close()
 }
 
@@ -257,13 +258,13 @@ func hasBatchTag(line string) bool {
 }
 
 // newUnstoredID returns a msgid for a message that is not stored.
-func (s *Service) newUnstoredID() string {
+func (s *core) newUnstoredID() string {
 	return "x" + strconv.FormatInt(s.startedAt.UnixMilli(), 36) + "-" + s.newBatchID()
 }
 
 // paceOf returns the rate limit of commands that the session shares with others of its account or
 // network.
-func (s *Service) paceOf(session *session) *pace {
+func (s *core) paceOf(session *session) *pace {
 	if session.login.Account == nil {
 		return &s.networks[lobby.Network(session.peer.Addr)].pace
 	}

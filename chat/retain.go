@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -58,12 +59,12 @@ func (s *Service) retain(r data.Room, retention Retention) (removed int64, err e
 	err = s.runTask(func(t *task) (err error) {
 		s.opening.lock(t)
 		defer s.opening.unlock()
-		f, now := s.conversationAtLocked(r.Path), s.fixed.Now()
+		f, now := s.conversationAtLocked(r.Path), s.now
 		t.await(func() {
 			if f != nil {
 				removed, err = f.log.Retain(retention.Age, retention.Bytes, now)
 			} else {
-				removed, err = retainClosed(s.logFolder(r.Path), retention, now)
+				removed, err = retainClosed(filepath.Join(s.dataDir, filepath.FromSlash(r.Path)), retention, now)
 			}
 		})
 		return err

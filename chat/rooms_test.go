@@ -59,7 +59,7 @@ func TestARoomOpenedForAFailedJoinIsClosed(t *testing.T) {
 	err := s.chat.runTask(func(t *task) error {
 		r, err := s.chat.openRoomFor(t, "#r", "")
 		if err == nil {
-			(&session{svc: s.chat, task: t}).finishJoin(r)
+			(&session{svc: &s.chat.core, task: t}).finishJoin(r)
 		}
 		return err
 	})

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -21,8 +20,7 @@ import (
 // and histories do not wait for them.
 
 const (
-	maxSearchResults = 100             // messages in the answer to one SEARCH
-	searchTimeout    = 5 * time.Second // time limit of one search
+	maxSearchResults = 100 // messages in the answer to one SEARCH
 	// searches per second of an account or network, with bursts of ten seconds' worth
 	searchesPerSecond = 2
 	// a search that takes longer counts as several, so that no account uses more than a fifth of a
@@ -51,11 +49,11 @@ func (s *session) cmdSearch(m *irc.Message) {
 		s.fail("SEARCH", "INVALID_PARAMS", reason...)
 		return
 	}
-	if wait := s.searchPaceLocked().wait(s.svc.fixed.Now(), searchesPerSecond); wait > 0 {
+	if wait := s.searchPaceLocked().wait(s.svc.now, searchesPerSecond); wait > 0 {
 		s.fail("SEARCH", "RATE_LIMITED", "Too many searches: try again in "+strconv.Itoa(int(wait/time.Second)+1)+" s")
 		return
 	}
-	s.svc.counters.searches.Add(1)
+	s.svc.counts.Searches++
 	s.work = append(s.work, work{searchJobs, func() { s.search(r) }})
 }
 
@@ -113,15 +111,11 @@ func (s *session) search(r searchRequest) {
 	var found []search.Result
 	var err error
 	var took time.Duration
-	toScan := s.svc.conversationsToScanLocked(allowed)
-	s.task.await(func() {
-		began := time.Now()
-		found, err = s.svc.findMessages(r, allowed, toScan)
-		took = time.Since(began)
-	})
+	options := s.searchOptions(r, allowed)
+	s.task.await(func() { found, took, err = s.svc.env.searcher.Find(r.query, options) })
 	s.chargeSearchLocked(took)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errSearchTimeout):
 		s.fail("SEARCH", "INTERNAL_ERROR", "The search took too long: ask for less, with in= or after=")
 		return
 	case err != nil:
@@ -130,7 +124,10 @@ func (s *session) search(r searchRequest) {
 		return
 	}
 	now := s.readablePaths() // the user may have been removed from a room meanwhile
-	found = slices.DeleteFunc(found, func(h search.Result) bool { return !now[h.Path] })
+	found = slices.DeleteFunc(dropExcessResults(found), func(h search.Result) bool { return !now[h.Path] })
+	if !options.OldestFirst {
+		slices.Reverse(found)
+	}
 	if r.batch == "" {
 		s.sendResultsAsText(found)
 		return
@@ -141,30 +138,16 @@ func (s *session) search(r searchRequest) {
 
 // chargeSearchLocked counts a slow search as several. The caller holds mu.
 func (s *session) chargeSearchLocked(took time.Duration) {
-	s.searchPaceLocked().charge(s.svc.fixed.Now(), searchesPerSecond, int(took/searchCostUnit))
+	s.searchPaceLocked().charge(s.svc.now, searchesPerSecond, int(took/searchCostUnit))
 }
 
-// findMessages searches the index, and returns the messages oldest first. It waits for the disk.
-func (s *Service) findMessages(r searchRequest, allowed map[string]bool, toScan []data.Room) ([]search.Result, error) {
-	ctx, cancel := context.WithTimeout(s.ctx, searchTimeout)
-	defer cancel()
-	x, err := s.searchIndex()
-	if err != nil {
-		return nil, err
-	}
-	o := search.Options{RoomPaths: []string{}, Limit: r.limit, OldestFirst: !r.query.After.IsZero() && r.query.Before.IsZero(), MessagesOnly: true, Lagging: toScan}
-	for path := range allowed {
+// searchOptions returns the options of a search in the conversations of some paths.
+func (s *session) searchOptions(r searchRequest, paths map[string]bool) search.Options {
+	o := search.Options{RoomPaths: []string{}, Limit: r.limit, OldestFirst: !r.query.After.IsZero() && r.query.Before.IsZero(), MessagesOnly: true, Lagging: s.svc.conversationsToScanLocked(paths)}
+	for path := range paths {
 		o.RoomPaths = append(o.RoomPaths, path)
 	}
-	found, err := x.Find(ctx, r.query, o)
-	if ctx.Err() != nil {
-		return nil, ctx.Err() // the database wraps the error differently
-	}
-	found = dropExcessResults(found)
-	if !o.OldestFirst {
-		slices.Reverse(found)
-	}
-	return found, err
+	return o
 }
 
 // readablePaths returns the paths of the conversations of the session's user. It is a task.
@@ -178,7 +161,7 @@ func (s *session) readablePaths() map[string]bool {
 	}
 	if account := s.user.account; account != "" {
 		var partners []string
-		s.task.await(func() { partners = s.svc.directPartners(account) })
+		s.task.await(func() { partners = s.svc.env.storage.DirectPartners(account) })
 		for _, other := range partners {
 			allowed[directPath(account, other)] = true
 		}

@@ -2,25 +2,20 @@ package chat
 
 import (
 	"errors"
-	"io"
-	"net"
-	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"weir/chat/account"
 	"weir/chat/internal/lobby"
 	"weir/chat/irc"
-	"weir/serve"
 )
 
 // session is the state machine of one connection: a serve.Session. Its owner is the goroutine or
 // event loop by which serve calls it, or a task.
 type session struct {
 	// Immutable.
-	svc  *Service
-	conn serve.Conn
+	svc  *core
+	conn conn
 	peer Peer
 
 	// Guarded by Service.mu, like all that follows.
@@ -95,64 +90,24 @@ const (
 	pinged
 )
 
-func newSession(s *Service, c serve.Conn, p Peer) *session {
-	return &session{svc: s, conn: c, peer: p, registration: new(irc.Registration), lastInputAt: s.fixed.Now()}
+func newSession(s *core, c conn, p Peer) *session {
+	return &session{svc: s, conn: c, peer: p, registration: new(irc.Registration), lastInputAt: s.now}
 }
 
 func (s *session) has(c irc.Caps) bool { return s.caps.Has(c) }
 
-// buffers holds buffers for replies, so that idle sessions have none.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
-
 // turn is what a session asks of serve at the end of a call: output, and how it is called next.
 type turn struct {
 	output     []byte
-	buffer     *[]byte // of the pool, which output uses; nil: none
+	buffer     []byte // memory that output may use; nil: none
 	pauseInput bool
 	wakeAt     time.Time // zero: as before
-}
-
-// end ends the call of a session: outside the lock, it does what the session asks.
-func (r *turn) end(w *serve.Writer) {
-	if r.pauseInput {
-		w.PauseInput()
-	}
-	if !r.wakeAt.IsZero() {
-		w.WakeAt(r.wakeAt)
-	}
-	w.Write(r.output)
-	if r.buffer != nil && cap(r.output) <= 64<<10 {
-		*r.buffer = r.output[:0]
-		buffers.Put(r.buffer)
-	}
-}
-
-// Input implements serve.Session.
-func (s *session) Input(in []byte, w *serve.Writer) error {
-	return s.takeTurn(w, func(r *turn) error { return s.inputLocked(in, r) })
-}
-
-// Wake implements serve.Session. It continues with held-back input and checks whether the client is
-// alive.
-func (s *session) Wake(now time.Time, w *serve.Writer) error {
-	return s.takeTurn(w, func(r *turn) error { return s.wakeLocked(now, r) })
-}
-
-// takeTurn calls the session under mu.
-func (s *session) takeTurn(w *serve.Writer, call func(*turn) error) (err error) {
-	var r turn
-	if s.svc.withLock(func() { err = call(&r) }) {
-		// Yield to the goroutine that commits: another thread would find it only after 60 us.
-		runtime.Gosched()
-	}
-	r.end(w)
-	return err
 }
 
 // inputLocked handles input. The caller holds mu.
 func (s *session) inputLocked(in []byte, r *turn) error {
 	if s.registration == nil { // before registration, time counts from the start of the connection
-		s.lastInputAt = s.svc.fixed.Now()
+		s.lastInputAt = s.svc.now
 		if s.liveness == pinged {
 			s.liveness = responsive
 		}
@@ -196,7 +151,7 @@ func (s *session) isBlocked(now time.Time, r *turn) bool {
 	takes := s.conn.Send(nil)
 	if !takes {
 		// a broken connection takes nothing, and has nothing to deliver
-		takes, _ = serve.Delivered(s.conn)
+		takes, _ = s.conn.Delivered()
 	}
 	switch {
 	case takes:
@@ -246,8 +201,7 @@ var errTimeout = errors.New("chat: ping timeout")
 
 // run handles the lines in in, and keeps those that must wait.
 func (s *session) run(in []byte, r *turn) error {
-	r.buffer = buffers.Get().(*[]byte)
-	s.replies = append((*r.buffer)[:0], s.replies...)
+	s.replies = append(r.buffer[:0], s.replies...)
 	held := false
 	for s.endErr == nil && s.task == nil {
 		// the rest waits until these replies are on their way
@@ -314,7 +268,7 @@ func (s *session) handleLine(line []byte, err error, r *turn) bool {
 		return false
 	}
 	if wait := s.throttleWait(&m); wait > 0 {
-		r.wakeAt = s.svc.fixed.Now().Add(wait)
+		r.wakeAt = s.svc.now.Add(wait)
 		return false
 	}
 	if s.svc.holdIfFrozenLocked(s) {
@@ -357,9 +311,9 @@ func (s *session) throttleWait(m *irc.Message) time.Duration {
 	if s.pace == nil {
 		s.pace = s.svc.paceOf(s)
 	}
-	wait := s.pace.wait(s.svc.fixed.Now(), perSecond)
+	wait := s.pace.wait(s.svc.now, perSecond)
 	if wait > 0 {
-		s.svc.counters.throttled.Add(1)
+		s.svc.counts.Throttled++
 	}
 	return wait
 }
@@ -367,7 +321,7 @@ func (s *session) throttleWait(m *irc.Message) time.Duration {
 // charge counts a command as n more, for example because it names several rooms.
 func (s *session) charge(n int) {
 	if s.pace != nil && n > 0 && s.svc.options().CommandsPerSecond > 0 {
-		s.pace.charge(s.svc.fixed.Now(), s.svc.options().CommandsPerSecond, n)
+		s.pace.charge(s.svc.now, s.svc.options().CommandsPerSecond, n)
 	}
 }
 
@@ -406,7 +360,7 @@ func (s *session) leaveTaskLocked() {
 	case ownedByServe: // the task has not paused
 		return
 	case closedDuringTask:
-		s.departLocked(net.ErrClosed)
+		s.departLocked(connectionBroke)
 	case ownedByTask:
 		s.ownership = ownedByServe
 	}
@@ -420,29 +374,37 @@ func (s *session) abandonTaskLocked(reason error) {
 	s.leaveTaskLocked()
 }
 
-// Close implements serve.Session.
-func (s *session) Close(err error) {
-	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
+// closeCause is why serve closes a session.
+type closeCause uint8
+
+const (
+	connectionBroke closeCause = iota
+	sessionEnded               // by its own error: endErr
+	clientClosed               // the client has closed the connection
+	serverStops
+)
+
+// closeLocked ends the session, or lets its task end first. The caller holds mu.
+func (s *session) closeLocked(cause closeCause) {
 	if s.ownership != ownedByServe {
 		s.ownership = closedDuringTask
 		return
 	}
-	s.departLocked(err)
+	s.departLocked(cause)
 }
 
 // departLocked ends the session. The caller holds mu.
-func (s *session) departLocked(err error) {
+func (s *session) departLocked(cause closeCause) {
 	if s.svc.frozenSessions != nil {
-		s.svc.deferredDepartures = append(s.svc.deferredDepartures, departure{s, err})
+		s.svc.deferredDepartures = append(s.svc.deferredDepartures, departure{s, cause})
 		return
 	}
 	if s.user == nil {
 		s.svc.unregisteredCount--
 		s.svc.lobby.Leave(s.lobbyPlace)
 	} else {
-		s.outputLost = !s.isOrderlyEnd(err)
-		s.svc.detachLocked(s, s.quitMessage(err))
+		s.outputLost = !s.isOrderlyEnd(cause)
+		s.svc.detachLocked(s, s.quitMessage(cause))
 	}
 	s.svc.uncountSession(s.peer)
 }
@@ -450,13 +412,13 @@ func (s *session) departLocked(err error) {
 // isOrderlyEnd reports whether the client of a session that has ended received all of its output:
 // it was connected when it ended by its own command. When it has closed the connection, or the
 // server stops, it may have been gone for a while; then all must be acknowledged.
-func (s *session) isOrderlyEnd(err error) bool {
+func (s *session) isOrderlyEnd(cause closeCause) bool {
 	var q *quitError
-	if errors.Is(err, io.EOF) || errors.Is(err, serve.ErrStopped) {
-		_, acknowledged := serve.Delivered(s.conn)
+	if cause == clientClosed || cause == serverStops {
+		_, acknowledged := s.conn.Delivered()
 		return acknowledged
 	}
-	return errors.As(err, &q) || errors.Is(err, errConnectAgain)
+	return cause == sessionEnded && (errors.As(s.endErr, &q) || errors.Is(s.endErr, errConnectAgain))
 }
 
 // quitError ends a session by QUIT or by the server, with the message to others.
@@ -465,7 +427,7 @@ type quitError struct{ message string }
 func (q *quitError) Error() string { return "chat: quit" }
 
 // quitMessage returns the message that others receive when the session ends.
-func (s *session) quitMessage(err error) string {
+func (s *session) quitMessage(cause closeCause) string {
 	var q *quitError
 	switch {
 	case s.killReason != "":
@@ -474,9 +436,9 @@ func (s *session) quitMessage(err error) string {
 		return q.message
 	case errors.Is(s.endErr, errTimeout):
 		return "Ping timeout"
-	case errors.Is(err, serve.ErrStopped):
+	case cause == serverStops:
 		return "The server is stopping"
-	case errors.Is(err, io.EOF):
+	case cause == clientClosed:
 		return "Connection closed"
 	}
 	return "Connection lost"

@@ -17,13 +17,15 @@ import (
 // Between two pauses no other code of the service runs. So a task checks again after a pause what
 // it has found before.
 type task struct {
-	svc   *Service
+	svc   *core
 	pool  jobPool // runs its jobs
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
 	state taskState
 	job   func() // the job that it waits for; nil: it waits for an event, or is ready
+	// its job waits behind those of other tasks, even if a worker is free that ran its last one
+	wantsTurn bool
 	// why it is stopped; nil: it is not
 	stopReason error
 }
@@ -45,6 +47,8 @@ type jobPool uint8
 const (
 	ordinaryJobs jobPool = iota
 	searchJobs           // so that logins and histories do not wait for searches
+	commitJobs           // of the commit tasks of conversations
+	jobPools             // the number of pools
 )
 
 // errTaskStopped unwinds the function of a task that is stopped.
@@ -52,7 +56,7 @@ var errTaskStopped = errors.New("chat: a task was stopped")
 
 // startTaskLocked starts a task. It returns when the task pauses or ends. Failed is called with the
 // reason if the function panics or the task is stopped. The caller holds mu.
-func (s *Service) startTaskLocked(pool jobPool, run func(*task), failed func(error)) {
+func (s *core) startTaskLocked(pool jobPool, run func(*task), failed func(error)) {
 	t := &task{svc: s, pool: pool}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
@@ -76,24 +80,24 @@ func (t *task) failure(panicked any) error {
 }
 
 // continueTaskLocked runs a task until it pauses or ends. The caller holds mu.
-func (s *Service) continueTaskLocked(t *task) {
-	t.state, t.job = taskRuns, nil
+func (s *core) continueTaskLocked(t *task) {
+	t.state, t.job, t.wantsTurn = taskRuns, nil, false
 	if _, paused := t.next(); !paused {
 		s.endTaskLocked(t)
 	} else if t.job != nil {
 		t.state = taskAwaitsJob
-		s.jobs = append(s.jobs, t)
+		s.effects.jobs = append(s.effects.jobs, t)
 	}
 }
 
-func (s *Service) endTaskLocked(t *task) {
+func (s *core) endTaskLocked(t *task) {
 	t.state = taskDone
 	delete(s.tasks, t)
 }
 
 // stopTaskLocked ends a task that waits, for example because its job has panicked. The caller holds
 // mu.
-func (s *Service) stopTaskLocked(t *task, reason error) {
+func (s *core) stopTaskLocked(t *task, reason error) {
 	if t.state != taskDone {
 		t.stopReason = reason
 		t.stop()
@@ -107,10 +111,26 @@ func (t *task) await(job func()) {
 	t.yieldToService()
 }
 
+// awaitTurn waits for a worker, behind other tasks that wait for one.
+func (t *task) awaitTurn() {
+	t.wantsTurn = true
+	t.await(func() {})
+}
+
 // pause waits until wakeLocked is called.
 func (t *task) pause() {
 	t.state = taskPaused
 	t.yieldToService()
+}
+
+// continueReadyTasksLocked continues the tasks whose event has occurred. The caller holds mu, and
+// is about to release it.
+func (s *core) continueReadyTasksLocked() {
+	for len(s.readyTasks) > 0 {
+		next := s.readyTasks[0]
+		s.readyTasks = s.readyTasks[1:]
+		s.continueTaskLocked(next)
+	}
 }
 
 // wakeLocked lets a paused task continue before the lock is released. It does nothing if the task

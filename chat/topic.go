@@ -31,7 +31,7 @@ func (s *session) cmdTopic(m *irc.Message) {
 
 // setTopic enqueues a new topic. It is stored like a message and takes effect after that.
 func (s *session) setTopic(r *room, text string) {
-	u, now := s.user, s.svc.fixed.Now()
+	u, now := s.user, s.svc.now
 	by := u.source
 	r.putLocked(post{sender: s, label: s.label, lastLine: true,
 		entry:   log.Entry{Time: now, Tags: u.tags(), Body: ":" + by + " TOPIC " + r.name + " :" + text},

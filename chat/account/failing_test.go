@@ -88,12 +88,12 @@ func TestRemovedFilesOfAnAccountDoNotComeBack(t *testing.T) {
 		add(t, s, "ann", "correct horse")
 		err := errors.Join(
 			s.SaveReadMarker("ann", SharedDevice, "room", 10),
-			durable.Files{Disk: s.opts.Disk}.ReplaceFile(s.MetadataPath("ann"), []byte("avatar"), 0o600),
+			durable.Files{Disk: s.opts.Disk}.ReplaceFile(s.path(MetadataFile("ann")), []byte("avatar"), 0o600),
 			s.Remove("ann", false))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{s.MetadataPath("ann"), s.marks.path("ann")} {
+		for _, path := range []string{s.path(MetadataFile("ann")), s.marks.path("ann")} {
 			if text, err := disk.ReadFile(d.Survivor().Process(), path); err == nil {
 				t.Fatalf("seed %d: after a loss of power %s has %q, want no file", seed, path, text)
 			}

@@ -322,7 +322,7 @@ func (w *powerWorld) remove() error {
 	if exists, _ := w.has(name); !exists {
 		return nil
 	}
-	metadata := w.store.MetadataPath(name)
+	metadata := w.store.path(MetadataFile(name))
 	if err := (durable.Files{Disk: w.proc}).ReplaceFile(metadata, []byte("secret"), 0o600); err != nil {
 		return nil
 	}

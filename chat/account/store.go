@@ -271,10 +271,10 @@ func (s *Store) Accounts() []*Account {
 	return all
 }
 
-// MetadataPath returns the path of the file with an account's metadata (draft/metadata-2). The
-// running server writes it, and Remove deletes it.
-func (s *Store) MetadataPath(name string) string { return s.path("metadata/" + fileName(name)) }
+// MetadataFile returns the path of an account's metadata file, relative to the data directory. The
+// owner of the file is the chat; Remove deletes it.
+func MetadataFile(name string) string { return "metadata/" + fileName(name) }
 
 func (s *Store) forgetMetadata(name string) error {
-	return s.opts.files().Remove(s.MetadataPath(name))
+	return s.opts.files().Remove(s.path(MetadataFile(name)))
 }
