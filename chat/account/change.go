@@ -153,7 +153,10 @@ func (s *Store) add(name, password string, role Role, inviteHash string, reuse b
 				return err
 			}
 		}
-		return files.addAccount(name, v, role, inviteHash, reuse, s.opts.Now())
+		if err := files.addAccount(name, v, role, inviteHash, reuse, s.opts.Now()); err != nil {
+			return err
+		}
+		return s.removeLeftovers(name)
 	})
 	if err != nil {
 		return nil, err
@@ -162,6 +165,23 @@ func (s *Store) add(name, password string, role Role, inviteHash string, reuse b
 		return a, nil
 	}
 	return nil, fmt.Errorf("%w account: %q was removed right after it was created", ErrUnknown, name)
+}
+
+// removeLeftovers removes the read markers and metadata of a former account of the name, whose
+// removal was interrupted.
+func (s *Store) removeLeftovers(name string) error {
+	for _, left := range []struct {
+		path   string
+		remove func(name string) error
+	}{{s.marks.path(name), s.marks.remove}, {s.path(MetadataFile(name)), s.forgetMetadata}} {
+		if _, err := s.opts.Disk.Lstat(left.path); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := left.remove(name); err != nil {
+			return fmt.Errorf("account: the files of a removed account %s are still there: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // taken returns the error for a name that an account has or had.

@@ -1,9 +1,11 @@
 package account
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -221,8 +223,8 @@ func (m *markerStore) flush() error {
 		return err
 	}
 	defer held.Close()
-	for name, places := range dirty {
-		err = errors.Join(err, m.writeOne(name, places, false))
+	for _, name := range slices.Sorted(maps.Keys(dirty)) {
+		err = errors.Join(err, m.writeOne(name, dirty[name], false))
 	}
 	return err
 }
@@ -314,9 +316,12 @@ func (t *table) merge(places map[markerKey]int64, seen string) {
 		r.setWord(2, strconv.FormatInt(max(old, offset), 10))
 		r.set("seen", seen)
 	}
-	for p, offset := range places {
+	added := slices.SortedFunc(maps.Keys(places), func(a, b markerKey) int {
+		return cmp.Or(strings.Compare(a.room, b.room), strings.Compare(a.device, b.device))
+	})
+	for _, p := range added {
 		if !found[p] {
-			t.add(p.words(offset)...).set("seen", seen)
+			t.add(p.words(places[p])...).set("seen", seen)
 		}
 	}
 }

@@ -29,6 +29,7 @@
 // file "committed" must not be truncated while it is mapped: the next access would be a fault. On a
 // full file system that copies on write, storing into the mapping can fail, which refuses the
 // batch. Lines have no NUL, CR or LF, and at most 16 KiB. A refused batch may reappear if the
-// process died or the power failed before it was cut durably. After a power failure the log is as
+// process died or the power failed before it was cut durably, or if the disk refused to cut it and
+// another process restored the room. After a power failure the log is as
 // good as the disk's own sync.
 package log

@@ -158,6 +158,24 @@ func TestAFailedSyncMarksSectorsAsClean(t *testing.T) {
 	wantOutcomes(t, got, "a", "ab", "ba", "b")
 }
 
+// TestEachOpenFileReportsAFailedSyncOnce is errseq of Linux: an open file that did not make the
+// sync reports the error at its next one, and a file that is opened later does not.
+func TestEachOpenFileReportsAFailedSyncOnce(t *testing.T) {
+	d := New(1)
+	p := d.Process()
+	a, b := durably(t, p, "/f", 'a', 10), mustOpen(t, d.Process(), "/f", os.O_RDWR)
+	d.SetFaults(Faults{SyncFile: 1})
+	_ = a.Sync()
+	d.SetFaults(Faults{})
+	c := mustOpen(t, p, "/f", os.O_RDWR)
+	must(t, a.Sync())
+	must(t, c.Sync())
+	if err := b.Sync(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("the first Sync of a file that was open: got %v, want EIO", err)
+	}
+	must(t, b.Sync())
+}
+
 func TestSectorsThatAreWrittenAgainAfterAFailedSyncSurvive(t *testing.T) {
 	got := outcomes(t, func(d *Disk, p *Process) {
 		f := durably(t, p, "/f", 'a', 1024)

@@ -33,7 +33,8 @@
 //
 // # A sync that fails
 //
-// Linux marks the pages of a failed write as clean, reports the error once, and keeps the data in
+// Linux marks the pages of a failed write as clean, reports the error once to each file that was
+// open, and keeps the data in
 // the page cache: Rebello et al., "Can Applications Recover from fsync Failures?" (USENIX ATC
 // 2020), for ext4, XFS and btrfs. So, after EIO, some of the sectors are on the medium, reads
 // return the new data, and the next sync succeeds without writing the others. They are lost at the

@@ -19,6 +19,7 @@ type file struct {
 	name   string
 	flag   int
 	pos    int // of Read and Write
+	seen   int // the errors of ino that the file has reported, or that are older than it
 	closed bool
 }
 
@@ -171,11 +172,16 @@ func (f *file) sync(all bool) error {
 		switch {
 		case f.ino.isDir() && x.err == nil:
 			d.syncNames(f.ino)
+		case f.ino.isDir():
 		case x.err == nil:
 			f.ino.sync(all)
-		case !f.ino.isDir():
+		default:
 			f.ino.failSync()
 		}
+		if x.err == nil && f.seen < f.ino.errors {
+			x.err = unix.EIO // another open file's sync failed before
+		}
+		f.seen = f.ino.errors
 		return x.err
 	})
 }

@@ -26,6 +26,7 @@ type inode struct {
 	data   []byte
 	memory []uint64 // the first bytes of data, mapped; nil: none are
 	locker *file    // the open file that has the lock; nil: none
+	errors int      // number of failed syncs, which each open file reports once (errseq)
 
 	// of a file: the medium. It may have bytes beyond its size, which are part of sectors that were
 	// written before the size.
@@ -152,6 +153,7 @@ func (n *inode) failSync() {
 		}
 	}
 	n.dirty = nil
+	n.errors++
 }
 
 // mapMemory returns memory for the first size bytes, which are in the file. The first call sets how

@@ -261,7 +261,7 @@ func (p *Process) openLocked(name string, flag int, mode fs.FileMode) (*file, er
 	case flag&os.O_TRUNC != 0:
 		d.truncate(at.ino, 0)
 	}
-	f := &file{p: p, ino: at.ino, name: name, flag: flag}
+	f := &file{p: p, ino: at.ino, name: name, flag: flag, seen: at.ino.errors}
 	f.ino.opens++
 	p.files[f] = true
 	return f, nil
