@@ -33,10 +33,11 @@ type Server struct {
 // A session's methods are called by one goroutine at a time. Its output goes to the send buffer of
 // the connection; while that is full, Input is not called.
 //
-// A session that returns an error has ended. Its output is still sent, until the peer has accepted
-// none of it for Options.FlushTimeout. Then the connection is shut down for sending, and its input
-// is discarded until the peer has finished too, for at most Options.LingerTimeout: a reset would
-// destroy output in flight. If the peer resets the connection, a session that pauses or has unsent
+// A session that returns an error has ended. Its output is still sent. If the peer accepts none of
+// it for Options.FlushTimeout, or does not accept all within that time and one second more for each
+// 1,024 bytes, the connection is reset. When all is sent, the connection is shut down for sending,
+// and its input is discarded until the peer has finished too, for at most Options.LingerTimeout: a
+// reset would destroy output in flight. If the peer resets the connection, a session that pauses or has unsent
 // output ends at once; any other session first receives the input that has arrived. A call that
 // ends its goroutine (runtime.Goexit) ends its session as a panic does. A session that returns
 // syscall.ECONNRESET has its connection reset. A serve.HalfCloser goes on after the peer has
@@ -130,6 +131,7 @@ type sessionConn struct {
 	// when to wake the session. After its end: when to give up unsentOutput, or discarding input.
 	// 0: never
 	wakeAt      tcp.Time
+	giveUpAt    tcp.Time // after the session's end: when to give up unsentOutput in any case
 	phase       sessionPhase
 	inputPaused bool // the session has paused its input until its next wake-up
 	// The server stops, and has woken the session from a pause for that reason. It does so once for
@@ -181,7 +183,7 @@ func (v *sessionConn) step(now tcp.Time) (more bool) {
 		v.finQueued = true
 	}
 	if sentSome && v.phase >= sessionEnded {
-		v.wakeAt = now.Add(v.server.o.FlushTimeout)
+		v.wakeAt = min(now.Add(v.server.o.FlushTimeout), v.giveUpAt)
 	}
 	switch {
 	case v.phase >= sessionEnded:
@@ -341,11 +343,16 @@ func (v *sessionConn) applyResult(now tcp.Time, err error) {
 // endSession ends the session. Its output is still sent.
 func (v *sessionConn) endSession(now tcp.Time, err error) {
 	v.phase, v.wakeAt = sessionEnded, now.Add(v.server.o.FlushTimeout)
+	v.giveUpAt = v.wakeAt.Add(time.Duration(len(v.unsentOutput)) * (time.Second / minFlushRate))
 	v.resetAtEnd = v.resetAtEnd || resetsPeer(err)
 	if v.session != nil {
 		v.call(func() error { v.session.Close(err); return nil }) //nolint:errcheck // it ends in any case
 	}
 }
+
+// minFlushRate is how many bytes a second the peer of an ended session must take, besides
+// Options.FlushTimeout.
+const minFlushRate = 1 << 10
 
 // maxDiscard limits the bytes of input that are discarded after a session's end.
 const maxDiscard = 16 << 20

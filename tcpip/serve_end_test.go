@@ -2,8 +2,10 @@ package tcpip
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strconv"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,6 +85,30 @@ func TestASessionsOutputArrivesThoughInputIsUnread(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		if left := b.accounts(); left != (accounts{}) {
 			t.Errorf("the stack holds %+v, want nothing", left)
+		}
+	})
+}
+
+// A peer that takes a little output of an ended session now and then keeps it no longer than
+// Options.FlushTimeout and one second for each 1,024 bytes.
+func TestAPeerThatTakesOutputTooSlowlyIsReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := hosts(t, link.PairConfig{})
+		const timeout = 10 * time.Minute
+		full := make([]byte, 4<<20)
+		if _, err := b.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return answerer{full} }}, serve.Options{FlushTimeout: timeout}); err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, a, "tcp", "10.0.0.2:7")
+		c.Write([]byte("?"))
+		bound := timeout + time.Duration(len(full)/1024)*time.Second
+		for part, began := make([]byte, 20<<10), time.Now(); time.Since(began) < bound; time.Sleep(25 * time.Second) {
+			if _, err := io.ReadFull(c, part); err != nil {
+				t.Fatalf("a peer that takes 800 bytes a second: got the error %v after %v, want none before %v", err, time.Since(began), bound)
+			}
+		}
+		if _, err := io.Copy(io.Discard, c); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("a peer that takes 800 bytes a second for %v: got the error %v, want a reset", bound, err)
 		}
 	})
 }
