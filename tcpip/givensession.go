@@ -59,10 +59,10 @@ func (c *Conn) Serve(v *Server, open func(serve.Conn) serve.Session) error {
 		return c.wrap("serve", errOtherStack)
 	case v.stopping.Load():
 		return c.wrap("serve", serve.ErrStopped)
-	case c.sessionConn != nil || c.ready != nil:
+	case c.session != nil || c.ready != nil:
 		return c.wrap("serve", errHasOwner)
 	}
-	c.sessionConn = v.newSession(c, open)
+	c.session = v.newSession(c, open)
 	c.reader.queueConn(c)
 	return nil
 }
@@ -78,7 +78,7 @@ func (r *TCPRequest) Serve(v *Server, open func(serve.Conn) serve.Session) error
 	case v.stopping.Load():
 		return opError("serve", "tcp", serve.ErrStopped)
 	}
-	c, err := r.open(func(c *Conn) { c.sessionConn = v.newSession(c, open) })
+	c, err := r.open(func(c *Conn) { c.session = v.newSession(c, open) })
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,8 @@ func (v *Server) Close() (err error) {
 	v.stopping.Store(true)
 	for _, c := range v.s.conns.all() {
 		c.mu.Lock()
-		mine := c.sessionConn != nil && c.sessionConn.server == v
+		session, _ := c.session.(*sessionConn)
+		mine := session != nil && session.server == v
 		c.mu.Unlock()
 		if mine {
 			c.reader.queueConn(c)
@@ -93,10 +94,21 @@ func (v *Server) startSessionLocked(c *Conn) bool {
 	if v.stopping.Load() {
 		return false
 	}
-	c.sessionConn = v.newSession(c, v.service.Open)
-	c.sessionConn.turnPending = true
+	c.session, c.turnPending = v.newSession(c, v.service.Open), true
 	return true
 }
+
+// sessionStarter is a Server, and sessionRunner a sessionConn, for the rest of the stack. These are
+// interfaces, so that the linker leaves sessions out of a program that calls no Serve.
+type (
+	sessionStarter interface {
+		startSessionLocked(*Conn) bool
+	}
+	sessionRunner interface {
+		runLocked(now tcp.Time)
+		nextTimer() tcp.Time
+	}
+)
 
 // newSession returns the connection of a session that open opens.
 func (v *Server) newSession(c *Conn, open func(serve.Conn) serve.Session) *sessionConn {
@@ -137,12 +149,10 @@ type sessionConn struct {
 	// The server stops, and has woken the session from a pause for that reason. It does so once for
 	// each input: a session that pauses again is not woken again.
 	wokenForStop bool
-	inputEnded   bool // the peer has finished sending, and the session was notified
-	// The reader's goroutine runs the session, or is about to: queueConn is not needed.
-	turnPending bool
-	calling     bool  // a call of the session is running; used by the reader's goroutine only
-	inputGiven  int   // bytes of input of the running call
-	stopError   error // why the stack must end the session; nil: it need not
+	inputEnded   bool  // the peer has finished sending, and the session was notified
+	calling      bool  // a call of the session is running; used by the reader's goroutine only
+	inputGiven   int   // bytes of input of the running call
+	stopError    error // why the stack must end the session; nil: it need not
 
 	// bytes of input to discard after the session's end before the connection is closed
 	discardLeft int
@@ -166,10 +176,10 @@ type sessionConn struct {
 // runLocked calls the session until there is nothing to do. The caller is the reader's goroutine
 // and holds the connection's lock, which is released during the calls.
 func (v *sessionConn) runLocked(now tcp.Time) {
-	v.turnPending, v.streamPieces = true, 0
+	v.c.turnPending, v.streamPieces = true, 0
 	for v.step(now) {
 	}
-	v.turnPending = false
+	v.c.turnPending = false
 }
 
 // step does the next thing that is due for the session: a call, or its end. It reports whether it
@@ -225,6 +235,9 @@ func (v *sessionConn) step(now tcp.Time) (more bool) {
 	}
 	return true
 }
+
+// nextTimer returns when the session, or its end, is due next; 0: it has set no time.
+func (v *sessionConn) nextTimer() tcp.Time { return v.wakeAt }
 
 // wakeDue reports whether the time wakeAt has come.
 func (v *sessionConn) wakeDue(now tcp.Time) bool { return v.wakeAt != 0 && v.wakeAt <= now }
@@ -319,7 +332,7 @@ func (v *sessionConn) recoverCall(err *error) {
 	v.c.mu.Lock()
 	if goexit {
 		v.c.tcp.Discard(v.c.s.now(), v.inputGiven)
-		v.inputGiven, v.stopError, v.turnPending = 0, p, false
+		v.inputGiven, v.stopError, v.c.turnPending = 0, p, false
 		v.c.reader.queueConn(v.c)
 	}
 }

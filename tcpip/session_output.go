@@ -204,7 +204,7 @@ func (v *sessionConn) CloseWrite() error {
 		return v.c.wrap("close", net.ErrClosed)
 	}
 	v.finWanted = true
-	if !v.turnPending {
+	if !v.c.turnPending {
 		v.c.reader.queueConn(v.c)
 	}
 	return nil
