@@ -151,6 +151,7 @@ func (s *loopSession) syncTimer() {
 
 // endAfterFlush ends the session once its output is sent, within bounds.
 func (s *loopSession) endAfterFlush(err error) {
+	s.outbox.close() // nothing may follow its last output
 	if !s.outbox.nonEmpty.Load() {
 		s.end(err)
 		return
