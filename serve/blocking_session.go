@@ -22,6 +22,7 @@ type sessionHost interface {
 	// interrupts also a Write that must not be interrupted, which breaks the connection; any
 	// goroutine
 	abandon()
+	resetAtClose()       // makes the close of the connection reset it
 	arm(until time.Time) // sets the deadline of Read and Write (zero: none); clears interrupts
 	// waits until that time (zero: no limit), an interrupt, the stop or a reset
 	waitEvent(until time.Time) error
@@ -126,7 +127,9 @@ func (h *blockingSession) end(err error) {
 		err = ErrClosed
 	}
 	h.life.End(err, h.now(), h.outbox.length(), h.options.FlushTimeout)
-	h.flushAtEnd()
+	if !h.flushAtEnd() {
+		h.resetAtClose() // what the peer has received must not look complete
+	}
 	if h.session != nil {
 		contain(*h.options, h.counters, h.RemoteAddr(), func() error { h.session.Close(h.life.Reason()); return nil })
 	}
@@ -270,19 +273,23 @@ func (h *blockingSession) flush(own []byte) error {
 // Options.FlushTimeout. It is the largest TLS record (RFC 8446, 5.1).
 const flushPart = 16 << 10
 
-// flushAtEnd waits for the peer to take the output that is left, within the bounds of life. After a
-// Close it does not wait.
-func (h *blockingSession) flushAtEnd() {
+// flushAtEnd waits for the peer to take the output that is left, within the bounds of life, and
+// reports whether it was in time. After a Close it does not wait.
+func (h *blockingSession) flushAtEnd() (inTime bool) {
 	if h.closeRequested.Load() {
 		// an interrupt has set a deadline that is past
 		h.SetDeadline(time.Now().Add(h.options.FlushTimeout))
 		h.outbox.flush(h) //nolint:errcheck // the connection ends in any case
-		return
+		return true
 	}
-	for h.life.Next(h.facts()) == lifecycle.Flush {
-		err := h.outbox.writeAll(nil, h.flushParts)
-		if h.interrupted = true; err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || !h.resumesWrites()) {
-			return
+	for {
+		step := h.life.Next(h.facts())
+		if step != lifecycle.Flush {
+			return step != lifecycle.GiveUp
+		}
+		h.interrupted = true
+		if err := h.outbox.writeAll(nil, h.flushParts); err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || !h.resumesWrites()) {
+			return !errors.Is(err, os.ErrDeadlineExceeded)
 		}
 	}
 }

@@ -3,7 +3,10 @@ package serve
 import (
 	"errors"
 	"io"
+	"runtime"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // partingConn is a session that answers its first input with much output, and ends.
@@ -49,6 +52,25 @@ func TestNothingIsSentAfterTheEndOfASession(t *testing.T) {
 		}
 		if err := receive(t, s.ended, "Close"); err != errParting {
 			t.Errorf("Close received %v, want the error of Input", err)
+		}
+		r.stopsCleanly()
+	})
+}
+
+// Output that is given up must not look complete: the connection is reset, and the session learns
+// why it has ended, not that its output was given up.
+func TestAPeerThatTakesNothingIsReset(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows names the error of a reset otherwise")
+	}
+	eachInProcess(t, func(t *testing.T, w Way) {
+		r, c, s := startParting(t, w, Options{FlushTimeout: 50 * time.Millisecond, LingerTimeout: tooLong})
+		if err := receive(t, s.ended, "Close"); err != errParting {
+			t.Errorf("Close received %v, want the error of Input", err)
+		}
+		eventually(t, "the connection closed", func() bool { return r.meter.Snapshot().Open == 0 })
+		if n, err := io.Copy(io.Discard, c); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("got %d of %d bytes and the error %v, want a reset", n, much, err)
 		}
 		r.stopsCleanly()
 	})

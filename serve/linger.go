@@ -68,6 +68,20 @@ func (s *stream) finish() {
 	}
 }
 
+// resetAtClose makes the close of the connection reset it, without a lingering close. TLS sends no
+// alert, which would say that the output is complete.
+func (s *stream) resetAtClose() {
+	s.noLinger.Store(true)
+	c := s.Conn
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = t.NetConn()
+	}
+	if c, ok := c.(interface{ SetLinger(sec int) error }); ok {
+		c.SetLinger(0)
+	}
+	s.closeNow()
+}
+
 // discard reads once, until the given time at the latest.
 func (s *stream) discard(buf []byte, until time.Time, stopping bool) (int, error) {
 	s.Conn.SetReadDeadline(until)

@@ -39,6 +39,13 @@ func (c *conn) finish() {
 	c.loop.deferRead(c)
 }
 
+// resetAtClose makes the close of the connection reset it, without a lingering close.
+func (c *conn) resetAtClose() {
+	c.noLinger = true
+	// it has no effect on a Unix socket
+	_ = syscall.SetsockoptLinger(c.fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+}
+
 // close closes the connection.
 func (l *lingeringConn) close() {
 	l.loop.lingering.Remove(l.element)

@@ -73,7 +73,10 @@ func (s *loopSession) run(f lifecycle.Facts, now time.Time) {
 			s.end(ErrStopped)
 		case lifecycle.EndBroken:
 			s.end(s.brokenError())
-		case lifecycle.Finish, lifecycle.GiveUp:
+		case lifecycle.GiveUp:
+			s.resetAtClose()
+			s.end(ErrClosed)
+		case lifecycle.Finish:
 			s.end(ErrClosed)
 		default:
 			return
