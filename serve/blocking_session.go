@@ -188,25 +188,16 @@ func (h *blockingSession) step() error {
 }
 
 // facts returns what the owner knows of the connection. It can always read, because a read waits.
-func (h *blockingSession) facts() (f lifecycle.Facts) {
-	if !h.inputDone {
-		f = lifecycle.InputReady
-	}
+// The stop comes before posted, so that a post before the stop is seen.
+func (h *blockingSession) facts() lifecycle.Facts {
+	f := lifecycle.When(!h.inputDone, lifecycle.InputReady) |
+		lifecycle.When(h.isStopping(), lifecycle.Stopping) |
+		lifecycle.When(h.posted.Load(), lifecycle.Posted) |
+		lifecycle.When(h.closeRequested.Load(), lifecycle.CloseWanted) |
+		lifecycle.When(h.outbox.nonEmpty.Load(), lifecycle.OutputQueued)
 	if h.interrupted {
 		h.interrupted = false
 		f |= h.life.Due(h.now())
-	}
-	if h.isStopping() {
-		f |= lifecycle.Stopping
-	}
-	if h.posted.Load() { // after isStopping: a post before the stop is seen
-		f |= lifecycle.Posted
-	}
-	if h.closeRequested.Load() {
-		f |= lifecycle.CloseWanted
-	}
-	if h.outbox.nonEmpty.Load() {
-		f |= lifecycle.OutputQueued
 	}
 	return f
 }

@@ -102,8 +102,5 @@ func (s *stream) discardArrived(buf []byte, linger *lifecycle.Linger) lifecycle.
 			return lifecycle.Broken
 		}
 	}
-	if unacknowledged(s.socketConn) {
-		return lifecycle.Stopping | lifecycle.OutputQueued
-	}
-	return lifecycle.Stopping
+	return lifecycle.Stopping | lifecycle.When(unacknowledged(s.socketConn), lifecycle.OutputQueued)
 }

@@ -84,20 +84,12 @@ func (l *lingeringConn) onReadable() {
 }
 
 // facts returns what the loop knows of the connection.
-func (l *lingeringConn) facts() (f lifecycle.Facts) {
-	switch {
-	case l.ended:
-		f = lifecycle.Broken
-	case l.readable:
-		f = lifecycle.InputReady
+func (l *lingeringConn) facts() lifecycle.Facts {
+	f := lifecycle.When(l.ended, lifecycle.Broken) | lifecycle.When(l.readable, lifecycle.InputReady)
+	if l.loop.drainDeadline == 0 {
+		return f
 	}
-	if l.loop.drainDeadline != 0 {
-		f |= lifecycle.Stopping
-		if !l.readable && l.inFlight() {
-			f |= lifecycle.OutputQueued
-		}
-	}
-	return f
+	return f | lifecycle.Stopping | lifecycle.When(!l.readable && l.inFlight(), lifecycle.OutputQueued)
 }
 
 func (l *lingeringConn) onTimer(time.Time) { l.onReadable() }

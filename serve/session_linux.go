@@ -87,20 +87,11 @@ func (s *loopSession) run(f lifecycle.Facts, now time.Time) {
 }
 
 // facts returns what the loop knows of the connection.
-func (s *loopSession) facts() (f lifecycle.Facts) {
-	if s.readable {
-		f = lifecycle.InputReady
-	}
-	if s.outbox.nonEmpty.Load() {
-		f |= lifecycle.OutputQueued
-	}
-	if s.loop.drainDeadline != 0 {
-		f |= lifecycle.Stopping
-	}
-	if s.broken {
-		f |= lifecycle.Broken
-	}
-	return f
+func (s *loopSession) facts() lifecycle.Facts {
+	return lifecycle.When(s.readable, lifecycle.InputReady) |
+		lifecycle.When(s.outbox.nonEmpty.Load(), lifecycle.OutputQueued) |
+		lifecycle.When(s.loop.drainDeadline != 0, lifecycle.Stopping) |
+		lifecycle.When(s.broken, lifecycle.Broken)
 }
 
 func (s *loopSession) readInput(f lifecycle.Facts) {

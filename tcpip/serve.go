@@ -134,7 +134,7 @@ type sessionConn struct {
 	life         lifecycle.Session
 	linger       lifecycle.Linger // once life has ended and all output and a FIN are sent
 	lingerAt     tcp.Time         // when linger must be asked next; 0: it has not started
-	calling      bool             // a call of the session is running; used by the reader's goroutine only
+	calling      bool             // for the reader only: a call of the session is running
 	inputGiven   int              // bytes of input of the running call
 	stopError    error            // why the stack must end the session; nil: it need not
 
@@ -198,29 +198,17 @@ func (v *sessionConn) step(now tcp.Time) (more bool) {
 }
 
 // facts returns what the reader knows of the connection.
-func (v *sessionConn) facts(now tcp.Time) (f lifecycle.Facts) {
+func (v *sessionConn) facts(now tcp.Time) lifecycle.Facts {
 	t := v.c.tcp
-	f = v.life.Due(lifecycle.Time(now))
-	if t.Buffered() > 0 || t.AtEnd() {
-		f |= lifecycle.InputReady
-	}
-	if len(v.unsentOutput) > 0 {
-		f |= lifecycle.OutputQueued
-	}
-	if v.taker != nil {
-		f |= lifecycle.Duplex
-	}
-	if v.postRequested.Load() {
-		f |= lifecycle.Posted
-	}
-	if v.closeRequested.Load() {
-		f |= lifecycle.CloseWanted
-	}
-	if v.server.stopping.Load() || v.c.s.closed.Load() {
-		f |= lifecycle.Stopping
-	}
+	f := v.life.Due(lifecycle.Time(now)) |
+		lifecycle.When(t.Buffered() > 0 || t.AtEnd(), lifecycle.InputReady) |
+		lifecycle.When(len(v.unsentOutput) > 0, lifecycle.OutputQueued) |
+		lifecycle.When(v.taker != nil, lifecycle.Duplex) |
+		lifecycle.When(v.postRequested.Load(), lifecycle.Posted) |
+		lifecycle.When(v.closeRequested.Load(), lifecycle.CloseWanted) |
+		lifecycle.When(v.server.stopping.Load() || v.c.s.closed.Load(), lifecycle.Stopping)
 	if t.State() == tcp.Closed {
-		f = v.factsOfClosed(f)
+		return v.factsOfClosed(f)
 	}
 	return f
 }
@@ -410,11 +398,7 @@ func (v *sessionConn) discard(now tcp.Time) {
 	n := t.Buffered()
 	t.Discard(now, n)
 	v.linger.Discarded(n)
-	f := lifecycle.Facts(0)
-	if t.PeerFinished() {
-		f = lifecycle.Broken
-	}
-	step, at := v.linger.Next(lifecycle.Time(now), f)
+	step, at := v.linger.Next(lifecycle.Time(now), lifecycle.When(t.PeerFinished(), lifecycle.Broken))
 	if v.lingerAt = tcp.Time(at); step == lifecycle.Finish {
 		v.closeConn(now)
 	}

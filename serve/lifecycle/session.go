@@ -58,6 +58,14 @@ const (
 	Broken                         // the connection has failed; input that has arrived can be read
 )
 
+// When returns f if it holds.
+func When(holds bool, f Facts) Facts {
+	if holds {
+		return f
+	}
+	return 0
+}
+
 // Step is what a driver must do next.
 type Step uint8
 
@@ -233,12 +241,7 @@ func (s *Session) Reason() error { return s.reason }
 func (s *Session) Timer() Time { return s.timer }
 
 // Due returns the fact Due at a time.
-func (s *Session) Due(now Time) Facts {
-	if s.timer != 0 && s.timer <= now {
-		return Due
-	}
-	return 0
-}
+func (s *Session) Due(now Time) Facts { return When(s.timer != 0 && s.timer <= now, Due) }
 
 // to enters the state that follows an event.
 func (s *Session) to(e event) {
