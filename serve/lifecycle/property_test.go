@@ -107,7 +107,7 @@ func (w *world) step(t *rapid.T) {
 	case Flush:
 		demand(t, w.queued > 0, "%+v: got Flush without output", w)
 	case Wait:
-		demand(t, !w.posted && !w.due() && !w.closed && !w.broken && (w.paused || !w.stopping && !w.hasInput()), "%+v: got Wait, want what is due", w)
+		demand(t, w.queued == 0 && !w.posted && !w.due() && !w.closed && !w.broken && (w.paused || !w.stopping && !w.hasInput()), "%+v: got Wait, want what is due", w)
 	case EndClosed:
 		w.end(t, w.closed, errors.New("closed"))
 	case EndBroken:
