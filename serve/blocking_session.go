@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"weir/serve/lifecycle"
 )
 
 // sessionHost is a net.Conn that can run a session: its owner blocks on it, and other goroutines
@@ -20,12 +22,13 @@ type sessionHost interface {
 	// interrupts also a Write that must not be interrupted, which breaks the connection; any
 	// goroutine
 	abandon()
+	resetAtClose()       // makes the close of the connection reset it
 	arm(until time.Time) // sets the deadline of Read and Write (zero: none); clears interrupts
 	// waits until that time (zero: no limit), an interrupt, the stop or a reset
 	waitEvent(until time.Time) error
 	isStopping() bool // the service is stopping
-	// queuedInput returns how many bytes have arrived and are not read (unknownInput: it cannot
-	// tell), and how many more TLS may have read and not returned.
+	// queuedInput returns how many bytes have arrived and are not read (UnknownInput: it
+	// cannot tell), and how many more TLS may have read and not returned.
 	queuedInput() (queued, buffered int)
 	handsOver() bool // the service is stopping to hand over (ErrHandover)
 
@@ -55,17 +58,14 @@ type blockingSession struct {
 	readBuf  []byte
 
 	writer         Writer
-	wakeAt         time.Time // zero: no wake-up is set
-	inputPaused    bool
-	inputEnded     bool // the peer has finished, and the session goes on (HalfCloser)
-	pauseCut       bool // a stop has ended this pause, or the one before, early
-	deadlinesStale bool // the host's deadlines differ from wakeAt
-	inCall         bool // a call of the session is under way
-	ended          bool // Close was called, or the session has moved
-	drain          drainBudget
-	// a write was interrupted, by wakeAt or by an interrupt, before all was taken
-	writeInterrupted bool
-	moveAsked        bool // Movable.Move was called
+	life           lifecycle.Session
+	startedAt      time.Time // zero of the clock of life
+	deadlinesStale bool      // the host's deadlines differ from the timer of life
+	interrupted    bool      // a deadline or an interrupt has ended a read, a write or a wait
+	inputDone      bool      // the service stops, and all input that had arrived was read
+	inCall         bool      // a call of the session is under way
+	closed         bool      // the session's Close was called, or the session has moved
+	moveAsked      bool      // Movable.Move was called
 
 	outbox         outbox
 	posted         atomic.Bool
@@ -76,7 +76,7 @@ type blockingSession struct {
 // connection.
 func hostSession(w *serviceForm, o *Options, n *counterShard, m *MovedConn) func(net.Conn) {
 	return func(c net.Conn) {
-		h := &blockingSession{sessionHost: c.(sessionHost), options: o, counters: n}
+		h := &blockingSession{sessionHost: c.(sessionHost), options: o, counters: n, startedAt: time.Now()}
 		if h.readBuf = h.sharedBuffer(); h.readBuf == nil {
 			h.readBuf = make([]byte, o.ReadSize)
 		}
@@ -101,16 +101,16 @@ func (h *blockingSession) run(open func(Conn) Session) error {
 		h.session = open(h)
 		return nil
 	})
-	if err != nil || h.session == nil {
+	if h.life.Opened(); err != nil || h.session == nil {
 		return ErrClosed
 	}
 	for err == nil {
 		if h.move() {
-			h.ended = true
+			h.closed = true
 			return nil
 		}
-		if err = h.step(); err == ErrStopped && (h.shouldMove() || h.posted.Load()) {
-			err = nil // the session must be asked to move, or woken, first
+		if err = h.step(); err == ErrStopped && h.shouldMove() {
+			err = nil // the session must be asked to move first
 		}
 	}
 	return err
@@ -118,16 +118,20 @@ func (h *blockingSession) run(open func(Conn) Session) error {
 
 // end waits for the peer to take the queued output, and calls the session's Close.
 func (h *blockingSession) end(err error) {
-	if h.ended {
+	if h.closed {
 		return
 	}
-	h.ended = true
-	h.flushAtEnd()
+	h.closed = true
+	h.outbox.close()
 	if h.closeRequested.Load() {
 		err = ErrClosed
 	}
+	h.life.End(err, h.now(), h.outbox.length(), h.options.FlushTimeout)
+	if !h.flushAtEnd() {
+		h.resetAtClose() // what the peer has received must not look complete
+	}
 	if h.session != nil {
-		contain(*h.options, h.counters, h.RemoteAddr(), func() error { h.session.Close(err); return nil })
+		contain(*h.options, h.counters, h.RemoteAddr(), func() error { h.session.Close(h.life.Reason()); return nil })
 	}
 }
 
@@ -162,58 +166,75 @@ func (h *blockingSession) step() error {
 	if h.deadlinesStale {
 		h.setDeadlines()
 	}
-	switch {
-	case h.closeRequested.Load():
-		return ErrClosed
-	case h.posted.Swap(false):
-		return h.wake(time.Now())
-	case h.writeInterrupted:
-		h.writeInterrupted = false
-		return h.wakeIfDue()
-	case h.outbox.nonEmpty.Load():
+	f := h.facts()
+	step := h.life.Next(f)
+	if step == lifecycle.Measure {
+		step = h.life.Measured(h.queuedInput())
+	}
+	switch step {
+	case lifecycle.Wake:
+		return h.wake(f)
+	case lifecycle.Read:
+		return h.readInput(f)
+	case lifecycle.Flush:
 		return h.flush(nil)
-	case h.inputPaused:
-		return h.waitPaused()
-	case h.inputEnded:
-		return h.waitAfterInput()
-	}
-	if h.isStopping() && h.drain.spent(h.queuedInput()) {
+	case lifecycle.EndClosed:
+		return ErrClosed
+	case lifecycle.EndStopped:
 		return ErrStopped
 	}
+	h.deadlinesStale, h.interrupted = true, true
+	return h.waitEvent(h.timer())
+}
+
+// facts returns what the owner knows of the connection. It can always read, because a read waits.
+// The stop comes before posted, so that a post before the stop is seen.
+func (h *blockingSession) facts() lifecycle.Facts {
+	f := lifecycle.When(!h.inputDone, lifecycle.InputReady) |
+		lifecycle.When(h.isStopping(), lifecycle.Stopping) |
+		lifecycle.When(h.posted.Load(), lifecycle.Posted) |
+		lifecycle.When(h.closeRequested.Load(), lifecycle.CloseWanted) |
+		lifecycle.When(h.outbox.nonEmpty.Load(), lifecycle.OutputQueued)
+	if h.interrupted {
+		h.interrupted = false
+		f |= h.life.Due(h.now())
+	}
+	return f
+}
+
+// now returns the time for the life of the session, which is never zero.
+func (h *blockingSession) now() lifecycle.Time { return h.at(time.Now()) }
+
+func (h *blockingSession) at(t time.Time) lifecycle.Time {
+	return max(1, lifecycle.Time(t.Sub(h.startedAt)))
+}
+
+// timer returns when the session is due; zero: it has set no time.
+func (h *blockingSession) timer() time.Time {
+	at := h.life.Timer()
+	if at == 0 {
+		return time.Time{}
+	}
+	return h.startedAt.Add(time.Duration(at))
+}
+
+// readInput waits for input and gives it to the session.
+func (h *blockingSession) readInput(f lifecycle.Facts) error {
 	n, err := h.Read(h.readBuf)
-	if n > 0 {
-		h.drain.read(n)
-		h.pauseCut = false
-		return h.applyWriter(h.callInput(h.readBuf[:n]))
+	switch {
+	case n > 0:
+		h.life.Took(n)
+		return h.applyWriter(lifecycle.Read, f, h.call(lifecycle.Read, h.readBuf[:n], time.Time{}))
+	case err == ErrStopped:
+		h.inputDone = true // before its end the session may have to be asked to move, or be woken
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		h.deadlinesStale, h.interrupted = true, true
+		return nil
+	case survivesEOF(h.session, err):
+		h.life.InputEnded()
+		return h.applyWriter(lifecycle.Read, f, h.call(lifecycle.InputEnd, nil, time.Time{}))
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		h.deadlinesStale = true
-		return h.wakeIfDue()
-	}
-	if half := halfCloser(h.session, err); half != nil {
-		h.inputEnded = true
-		return h.applyWriter(h.callInputEnd(half))
-	}
-	return err
-}
-
-// waitAfterInput waits for events after the end of input.
-func (h *blockingSession) waitAfterInput() error {
-	if h.isStopping() {
-		return ErrStopped
-	}
-	h.deadlinesStale = true
-	if err := h.waitEvent(h.wakeAt); err != nil {
-		return err
-	}
-	return h.wakeIfDue()
-}
-
-func (h *blockingSession) callInputEnd(half HalfCloser) (err error) {
-	defer h.recover(&err)
-	h.inCall = true
-	err = half.InputEnd(&h.writer)
-	h.inCall = false
 	return err
 }
 
@@ -222,17 +243,17 @@ func (h *blockingSession) callInputEnd(half HalfCloser) (err error) {
 // the new deadlines.
 func (h *blockingSession) setDeadlines() {
 	h.deadlinesStale = false
-	h.arm(h.wakeAt)
+	h.arm(h.timer())
 	if h.posted.Load() || h.closeRequested.Load() || h.shouldMove() {
 		h.interrupt()
 	}
 }
 
-// flush writes the queue and then own. If a wake-up interrupts it, step writes the rest.
+// flush writes the queue and then own. If a wake-up interrupts it, a later step writes the rest.
 func (h *blockingSession) flush(own []byte) error {
 	err := h.outbox.writeAll(own, h.Write)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		h.writeInterrupted, h.deadlinesStale = true, true
+		h.interrupted, h.deadlinesStale = true, true
 		return nil
 	}
 	return err
@@ -243,38 +264,38 @@ func (h *blockingSession) flush(own []byte) error {
 // Options.FlushTimeout. It is the largest TLS record (RFC 8446, 5.1).
 const flushPart = 16 << 10
 
-// flushAtEnd waits for the peer to take the output that is left, as long as it takes some within
-// Options.FlushTimeout. flushBound limits the total. After a Close it does not wait.
-func (h *blockingSession) flushAtEnd() {
-	h.outbox.close()
+// flushAtEnd waits for the peer to take the output that is left, within the bounds of life, and
+// reports whether it was in time. After a Close it does not wait.
+func (h *blockingSession) flushAtEnd() (inTime bool) {
 	if h.closeRequested.Load() {
 		// an interrupt has set a deadline that is past
 		h.SetDeadline(time.Now().Add(h.options.FlushTimeout))
 		h.outbox.flush(h) //nolint:errcheck // the connection ends in any case
-		return
+		return true
 	}
-	last := time.Now().Add(h.options.flushBound(h.outbox.length()))
-	for h.outbox.length() > 0 && time.Now().Before(last) {
-		err := h.outbox.writeAll(nil, func(p []byte) (int, error) { return h.flushParts(p, last) })
-		if !errors.Is(err, os.ErrDeadlineExceeded) || !h.resumesWrites() {
-			return
+	for {
+		step := h.life.Next(h.facts())
+		if step != lifecycle.Flush {
+			return step != lifecycle.GiveUp
+		}
+		h.interrupted = true
+		if err := h.outbox.writeAll(nil, h.flushParts); err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || !h.resumesWrites()) {
+			return !errors.Is(err, os.ErrDeadlineExceeded)
 		}
 	}
 }
 
-// flushParts writes p in parts. For each the peer has Options.FlushTimeout, at most until last.
-// os.ErrDeadlineExceeded means that it took some, or that an interrupt ended the Write.
-func (h *blockingSession) flushParts(p []byte, last time.Time) (n int, err error) {
+// flushParts writes p in parts, each until the time of life, which the peer moves by taking some.
+// os.ErrDeadlineExceeded means that this time has come, or that an interrupt ended the Write.
+func (h *blockingSession) flushParts(p []byte) (n int, err error) {
 	for part := range slices.Chunk(p, flushPart) {
-		until := earlier(time.Now().Add(h.options.FlushTimeout), last)
-		h.SetDeadline(until)
+		h.SetDeadline(h.timer())
 		if h.closeRequested.Load() || h.shouldMove() && h.canMove() {
 			return n, ErrClosed
 		}
 		wrote, err := h.Write(part)
-		n += wrote
-		if err != nil && wrote == 0 && !time.Now().Before(until) {
-			return n, errFlushTimeout
+		if n += wrote; wrote > 0 {
+			h.life.Progressed(h.now(), h.options.FlushTimeout)
 		}
 		if err != nil {
 			return n, err
@@ -283,44 +304,25 @@ func (h *blockingSession) flushParts(p []byte, last time.Time) (n int, err error
 	return n, nil
 }
 
-// errFlushTimeout is that the peer took nothing for Options.FlushTimeout.
-var errFlushTimeout = errors.New("the peer takes no output")
-
-// waitPaused waits while the session's input is paused.
-func (h *blockingSession) waitPaused() error {
-	if h.isStopping() && !h.pauseCut {
-		h.pauseCut = true
-		return h.wake(time.Now())
-	}
-	h.deadlinesStale = true
-	if err := h.waitEvent(h.wakeAt); err != nil {
-		return err
-	}
-	return h.wakeIfDue()
-}
-
-func (h *blockingSession) wakeIfDue() error {
-	if now := time.Now(); !h.wakeAt.IsZero() && !now.Before(h.wakeAt) {
-		return h.wake(now)
-	}
-	return nil
-}
-
-func (h *blockingSession) wake(now time.Time) (err error) {
+// wake calls the session's Wake.
+func (h *blockingSession) wake(f lifecycle.Facts) error {
+	h.posted.Store(false)
 	h.counters.wakes.add(1)
-	h.inputPaused, h.wakeAt, h.deadlinesStale = false, time.Time{}, true
-	return h.applyWriter(h.callWake(now))
+	h.deadlinesStale = true
+	return h.applyWriter(lifecycle.Wake, f, h.call(lifecycle.Wake, nil, time.Now()))
 }
 
-// applyWriter carries out what the session requested of its writer: pause, wake-up time, output.
-func (h *blockingSession) applyWriter(err error) error {
+// applyWriter carries out what the session requested of its writer in the call of a step: pause,
+// wake-up time, output.
+func (h *blockingSession) applyWriter(step lifecycle.Step, f lifecycle.Facts, err error) error {
 	w := &h.writer
 	defer h.returnBuffer(w)
 	defer w.reset()
-	h.inputPaused = h.inputPaused || w.pauseInput
+	at := lifecycle.Time(0)
 	if !w.wakeAt.IsZero() {
-		h.wakeAt, h.deadlinesStale = w.wakeAt, true
+		at, h.deadlinesStale = h.at(w.wakeAt), true
 	}
+	h.life.Called(step, f, w.pauseInput, at)
 	if len(w.buf) == 0 && !h.outbox.nonEmpty.Load() {
 		return err
 	}
@@ -334,20 +336,12 @@ func (h *blockingSession) applyWriter(err error) error {
 	return h.flush(w.buf)
 }
 
-func (h *blockingSession) callInput(in []byte) (err error) {
+// call makes the session's call of a step.
+func (h *blockingSession) call(step lifecycle.Step, in []byte, now time.Time) (err error) {
 	defer h.recover(&err)
 	h.lendBuffer(&h.writer)
 	h.inCall = true
-	err = h.session.Input(in, &h.writer)
-	h.inCall = false
-	return err
-}
-
-func (h *blockingSession) callWake(now time.Time) (err error) {
-	defer h.recover(&err)
-	h.lendBuffer(&h.writer)
-	h.inCall = true
-	err = h.session.Wake(now, &h.writer)
+	err = callSession(h.session, step, in, now, &h.writer)
 	h.inCall = false
 	return err
 }

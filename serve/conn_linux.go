@@ -105,15 +105,6 @@ func (c *conn) countWritten(n int) {
 	c.loop.counters.writtenBytes.Add(int64(n))
 }
 
-// setTimer sets the connection's one timer; the zero time unsets it.
-func (c *conn) setTimer(t time.Time) {
-	if t.IsZero() {
-		c.loop.timers.remove(&c.timer)
-		return
-	}
-	c.loop.timers.set(&c.timer, c.loop.at(t))
-}
-
 // close removes the connection from the loop. Its descriptor is closed at the end of the iteration.
 func (c *conn) close() {
 	if c.state == connClosed {

@@ -22,10 +22,12 @@
 //     its input is paused or its output is stuck. This holds for TLS, too.
 //   - A session whose output waits for a slow peer still gets its wake-ups. After the end of a
 //     session, a peer that takes no output keeps its descriptor for Options.FlushTimeout. A peer
-//     that takes little gets one more second for each 1,024 bytes.
-//   - The lingering close follows: the connection is shut down for writing, and its input is
-//     discarded until the peer closes, for at most Options.LingerTimeout. Otherwise the kernel
-//     would answer unread input with a reset and discard output that the peer has not received.
+//     that takes little gets one more second for each 1,024 bytes. Then the connection is reset:
+//     output that is cut short must not look complete.
+//   - The lingering close follows if all output is sent: the connection is shut down for writing,
+//     and its input is discarded until the peer closes, for at most Options.LingerTimeout.
+//     Otherwise the kernel would answer unread input with a reset and discard output that the peer
+//     has not received.
 //   - Graceful stop: when the context ends, accepting stops, input that has arrived is handled, and
 //     output is sent. What the peer of a session sends afterwards is not read. Run returns within
 //     Options.DrainTimeout. A lingering close then ends as soon as the peer's kernel has

@@ -3,6 +3,9 @@ package serve
 import (
 	"io"
 	"net"
+	"time"
+
+	"weir/serve/lifecycle"
 )
 
 // HalfCloser is a Session that goes on when its peer has finished sending (a half-closed
@@ -19,13 +22,24 @@ type HalfCloser interface {
 	InputEnd(out *Writer) error
 }
 
-// halfCloser returns s if the input has ended and s goes on after that, otherwise nil.
-func halfCloser(s Session, err error) HalfCloser {
+// survivesEOF reports whether err is the end of the input and s goes on after that.
+func survivesEOF(s Session, err error) bool {
 	if err != io.EOF {
-		return nil
+		return false
 	}
-	h, _ := s.(HalfCloser)
-	return h
+	_, half := s.(HalfCloser)
+	return half
+}
+
+// callSession makes the session's call of a step: Wake, InputEnd or Input.
+func callSession(s Session, step lifecycle.Step, in []byte, now time.Time, w *Writer) error {
+	switch step {
+	case lifecycle.Wake:
+		return s.Wake(now, w)
+	case lifecycle.InputEnd:
+		return s.(HalfCloser).InputEnd(w)
+	}
+	return s.Input(in, w)
 }
 
 // Go starts f in a goroutine, as a go statement does. It is for sessions and handlers on an event

@@ -17,11 +17,7 @@ func (c *conn) detach() int {
 
 // handOver implements driver.
 func (s *loopSession) handOver() {
-	if s.endErr != nil { // the session has ended: a handover does not wait for its peer
-		s.end(s.endErr)
-		return
-	}
-	if s.closeRequested.Load() {
+	if s.life.HasEnded() || s.closeRequested.Load() { // a handover does not wait for the peer
 		s.end(ErrClosed)
 		return
 	}

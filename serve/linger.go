@@ -5,34 +5,14 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"weir/serve/lifecycle"
 )
 
-// The lingering close. A kernel that closes a TCP socket with unread input, or that receives input
-// afterwards, sends a reset. The peer then loses output that it has not received. So a connection
-// that this side ends is shut down for writing, and its input is discarded until the peer closes,
-// within Options.LingerTimeout and maxDiscard. When the service stops, the connection is closed as
-// soon as the peer's kernel has acknowledged the output.
-
-const (
-	// maxDiscard is how many bytes of input a lingering close discards at most.
-	maxDiscard = 16 << 20
-	// lingerPoll is how often a lingering close checks for the last acknowledgment while the
-	// service stops.
-	lingerPoll = 5 * time.Millisecond
-	// maxLingering is how many lingering closes a loop, or all goroutines of a run, have at once.
-	// Beyond that the oldest are cut short. When descriptors run out, all are, so that peers that
-	// do not close keep no other peer out.
-	maxLingering = 1 << 10
-	// minFlushRate is how many bytes a second the peer of an ended session must take, besides
-	// Options.FlushTimeout.
-	minFlushRate = 1 << 10
-)
-
-// flushBound returns how long so many bytes may wait for the peer of an ended session, even if it
-// takes some now and then.
-func (o *Options) flushBound(bytes int) time.Duration {
-	return o.FlushTimeout + time.Duration(bytes)*(time.Second/minFlushRate)
-}
+// maxLingering is how many lingering closes (lifecycle.Linger) a loop, or all goroutines of a run,
+// have at once. Beyond that the oldest are cut short. When descriptors run out, all are, so that
+// peers that do not close keep no other peer out.
+const maxLingering = 1 << 10
 
 // SkipLinger declares that the peer sends nothing more. When the handler ends the connection, it is
 // then closed at once instead of by a lingering close, which costs three system calls more. Input
@@ -69,26 +49,41 @@ func (s *stream) finish() {
 	if !s.shutdownWrite() {
 		return
 	}
-	until, left, buf := time.Now().Add(s.lingerTimeout), maxDiscard, make([]byte, 4096)
-	for left > 0 {
+	started, buf := time.Now(), make([]byte, 4096)
+	linger := lifecycle.NewLinger(0, s.lingerTimeout)
+	for {
+		var f lifecycle.Facts
 		stopping := s.stopping.Load()
-		if stopping && s.discardArrived(buf, &left) != nil || stopping && !unacknowledged(s.socketConn) {
+		if stopping {
+			f = s.discardArrived(buf, &linger)
+		}
+		step, until := linger.Next(lifecycle.Time(time.Since(started)), f)
+		if step == lifecycle.Finish {
 			return
 		}
-		n, err := s.discard(buf, until, stopping)
-		left -= n
-		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(until) {
+		n, err := s.discard(buf, started.Add(time.Duration(until)), stopping)
+		if linger.Discarded(n); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return
 		}
 	}
 }
 
-// discard reads once, until the given time at the latest, or for lingerPoll while the service
-// stops.
-func (s *stream) discard(buf []byte, until time.Time, stopping bool) (int, error) {
-	if soon := time.Now().Add(lingerPoll); stopping && soon.Before(until) {
-		until = soon
+// resetAtClose makes the close of the connection reset it, without a lingering close. TLS sends no
+// alert, which would say that the output is complete.
+func (s *stream) resetAtClose() {
+	s.noLinger.Store(true)
+	c := s.Conn
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = t.NetConn()
 	}
+	if c, ok := c.(interface{ SetLinger(sec int) error }); ok {
+		c.SetLinger(0)
+	}
+	s.closeNow()
+}
+
+// discard reads once, until the given time at the latest.
+func (s *stream) discard(buf []byte, until time.Time, stopping bool) (int, error) {
 	s.Conn.SetReadDeadline(until)
 	if s.stopping.Load() != stopping {
 		return 0, nil // the deadline that the stop had set was replaced: check again
@@ -96,22 +91,16 @@ func (s *stream) discard(buf []byte, until time.Time, stopping bool) (int, error
 	return s.Conn.Read(buf)
 }
 
-// discardArrived discards the input that has arrived. An error means that the peer has finished.
-func (s *stream) discardArrived(buf []byte, left *int) error {
-	for s.rawConn != nil && *left > 0 {
+// discardArrived discards the input that has arrived while the service stops, and returns the
+// facts.
+func (s *stream) discardArrived(buf []byte, linger *lifecycle.Linger) lifecycle.Facts {
+	for s.rawConn != nil && linger.Left() > 0 {
 		n, err := s.readNonblocking(buf)
-		if *left -= n; errors.Is(err, ErrStopped) || errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil
+		if linger.Discarded(n); errors.Is(err, ErrStopped) || errors.Is(err, os.ErrDeadlineExceeded) {
+			break
 		} else if err != nil {
-			return err
+			return lifecycle.Broken
 		}
 	}
-	return nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	return lifecycle.Stopping | lifecycle.When(unacknowledged(s.socketConn), lifecycle.OutputQueued)
 }

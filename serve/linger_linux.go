@@ -6,14 +6,16 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"weir/serve/lifecycle"
 )
 
 // lingeringConn runs the lingering close of a loop's connection whose session or handler has ended.
 type lingeringConn struct {
 	*conn
-	discardLeft int           // bytes that may still be discarded
-	deadline    int64         // when to close in any case, in loop time
-	element     *list.Element // position in the loop's lingering list
+	linger  lifecycle.Linger
+	ended   bool          // the peer has finished, or the connection is broken
+	element *list.Element // position in the loop's lingering list
 }
 
 // finish ends the connection for its driver: by a lingering close if output could be lost.
@@ -28,23 +30,20 @@ func (c *conn) finish() {
 		c.close()
 		return
 	}
-	l := &lingeringConn{conn: c, discardLeft: maxDiscard, deadline: c.loop.now() + int64(c.loop.options.LingerTimeout)}
+	l := &lingeringConn{conn: c, linger: lifecycle.NewLinger(c.loop.lifeTime(), c.loop.options.LingerTimeout)}
 	c.driver = l
 	if l.element = c.loop.lingering.PushBack(l); c.loop.lingering.Len() > maxLingering {
 		c.loop.lingering.Front().Value.(*lingeringConn).close()
 	}
-	l.setDeadline()
 	c.readable = true
 	c.loop.deferRead(c)
 }
 
-// setDeadline sets the timer for the bound, or for lingerPoll while the loop stops.
-func (l *lingeringConn) setDeadline() {
-	at := l.deadline
-	if l.loop.drainDeadline != 0 {
-		at = min(at, l.loop.now()+int64(lingerPoll))
-	}
-	l.loop.timers.set(&l.timer, at)
+// resetAtClose makes the close of the connection reset it, without a lingering close.
+func (c *conn) resetAtClose() {
+	c.noLinger = true
+	// it has no effect on a Unix socket
+	_ = syscall.SetsockoptLinger(c.fd, syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
 }
 
 // close closes the connection.
@@ -65,35 +64,35 @@ func (l *lingeringConn) onReadable() {
 	if l.readDeferred {
 		return
 	}
+	now := l.loop.lifeTime()
 	for range readsPerTurn {
-		n, errno := discard(l.fd, l.discardLeft)
-		if l.discardLeft -= n; errno == syscall.EAGAIN {
-			l.readable = false
-			switch {
-			case l.loop.drainDeadline == 0:
-			case l.inFlight():
-				l.setDeadline()
-			default:
-				l.close()
-			}
-			return
-		}
-		if errno != 0 || n == 0 || l.discardLeft <= 0 {
+		step, until := l.linger.Next(now, l.facts())
+		switch step {
+		case lifecycle.Finish:
 			l.close()
 			return
+		case lifecycle.Wait:
+			l.loop.timers.set(&l.timer, int64(until))
+			return
 		}
+		n, errno := discard(l.fd, l.linger.Left())
+		l.linger.Discarded(n)
+		l.readable = errno != syscall.EAGAIN
+		l.ended = l.readable && (errno != 0 || n == 0)
 	}
 	l.loop.deferRead(l.conn)
 }
 
-func (l *lingeringConn) onTimer(time.Time) {
-	if l.loop.now() >= l.deadline {
-		l.close()
-		return
+// facts returns what the loop knows of the connection.
+func (l *lingeringConn) facts() lifecycle.Facts {
+	f := lifecycle.When(l.ended, lifecycle.Broken) | lifecycle.When(l.readable, lifecycle.InputReady)
+	if l.loop.drainDeadline == 0 {
+		return f
 	}
-	l.setDeadline()
-	l.onReadable()
+	return f | lifecycle.Stopping | lifecycle.When(!l.readable && l.inFlight(), lifecycle.OutputQueued)
 }
+
+func (l *lingeringConn) onTimer(time.Time) { l.onReadable() }
 
 // handOver implements driver. A lingering close is not handed over.
 func (l *lingeringConn) handOver() {}

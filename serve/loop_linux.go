@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"container/list"
 	"context"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"weir/serve/lifecycle"
 )
 
 // The event loop.
@@ -28,8 +29,8 @@ import (
 //
 // Stop: the context's end is posted. The loop closes its listener and ends pauses and sleeps early.
 // Every connection handles what has arrived until a read would block, a session no more than was
-// there at its first read of the drain (drainBudget). It ends with ErrStopped once its pause is
-// over and its output is sent. At Options.DrainTimeout the rest is closed, and the loop returns
+// there at its first read of the drain (lifecycle.Measure). It ends with ErrStopped once its pause
+// is over and its output is sent. At Options.DrainTimeout the rest is closed, and the loop returns
 // ErrDeadline. In a handover, every session is first asked for its state; those that stay are
 // drained.
 type loop struct {
@@ -222,6 +223,9 @@ func newLoop(number, listener int, w serviceForm, o Options) (*loop, error) {
 // now returns the loop time: nanoseconds since the loop started.
 func (l *loop) now() int64 { return int64(time.Since(l.startedAt)) }
 
+// lifeTime is now for the life of a session.
+func (l *loop) lifeTime() lifecycle.Time { return lifecycle.Time(l.now()) }
+
 // at returns the loop time of t.
 func (l *loop) at(t time.Time) int64 { return max(1, int64(t.Sub(l.startedAt))) }
 
@@ -267,7 +271,7 @@ func (l *loop) run() error {
 func (l *loop) endGoexited() {
 	if s := l.callingSession; s != nil {
 		l.callingSession = nil
-		s.end(cmp.Or(s.endErr, ErrGoexit))
+		s.end(ErrGoexit)
 	}
 	if c := l.runningHandler; c != nil {
 		l.runningHandler, c.coroutine = nil, nil

@@ -117,7 +117,8 @@ type Options struct {
 	DrainTimeout time.Duration // how long a graceful stop may take. Default 1.5 s
 
 	// FlushTimeout is how long the peer of an ended session may take none of the output that is
-	// left, before the connection is closed without it. Default 30 s.
+	// left, before the connection is reset. A peer that takes some has in all that time and one
+	// second more for each 1,024 bytes. Default 30 s.
 	FlushTimeout time.Duration
 
 	// LingerTimeout bounds the lingering close of a connection that this side has ended. The

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"weir/serve/lifecycle"
 )
 
 // stream is the net.Conn of a connection that has a goroutine of its own. To the accepted
@@ -325,7 +327,7 @@ func (s *stream) queuedInput() (queued, buffered int) {
 		buffered = tlsBuffered
 	}
 	if s.socketConn == nil || s.socketConn.Control(func(fd uintptr) { queued = arrivedInput(int(fd)) }) != nil {
-		return unknownInput, buffered
+		return lifecycle.UnknownInput, buffered
 	}
 	return queued, buffered
 }

@@ -38,11 +38,13 @@ type Conn struct {
 	listener *Listener
 	// the listener of a connection that the application has before its handshake is complete
 	earlyListener  *Listener
-	acceptReserved bool         // the listener has reserved a place in acceptQueue for it
-	sessionConn    *sessionConn // its session; nil: goroutines of the application use it
-	dstMAC         wire.MAC
-	dstKnown       bool     // dstMAC is valid
-	pathCheckAt    tcp.Time // when to check the path MTU again; 0: the path MTU is the link's
+	acceptReserved bool          // the listener has reserved a place in acceptQueue for it
+	session        sessionRunner // its session; nil: goroutines of the application use it
+	// The reader's goroutine runs the session, or is about to: queueConn is not needed.
+	turnPending bool
+	dstMAC      wire.MAC
+	dstKnown    bool     // dstMAC is valid
+	pathCheckAt tcp.Time // when to check the path MTU again; 0: the path MTU is the link's
 	// packets are sent without DF: the path MTU is below the minimum that may be assumed
 	fragmentable   bool
 	addrOrLinkLost bool        // another host has taken its address, or its link has closed
@@ -141,8 +143,10 @@ const neighbourCacheTime = 15 * time.Second
 // nextTimerLocked returns when runTimers is due; 0: never. The caller holds mu.
 func (c *Conn) nextTimerLocked() tcp.Time {
 	at := c.tcp.Deadline()
-	if v := c.sessionConn; v != nil && v.wakeAt != 0 && (at == 0 || v.wakeAt < at) {
-		return v.wakeAt
+	if c.session != nil {
+		if wake := c.session.nextTimer(); wake != 0 && (at == 0 || wake < at) {
+			return wake
+		}
 	}
 	return at
 }
@@ -174,7 +178,7 @@ func (c *Conn) answer(now tcp.Time, inReader bool) (notified bool) {
 // hasSessionLocked reports whether the connection has a session, or will have one once its
 // handshake is complete. The caller holds mu.
 func (c *Conn) hasSessionLocked() bool {
-	return c.sessionConn != nil || c.listener != nil && c.listener.server != nil
+	return c.session != nil || c.listener != nil && c.listener.server != nil
 }
 
 // runAndFlushLocked runs the session, if there is one, and then sends what is due: the
@@ -186,12 +190,10 @@ func (c *Conn) runAndFlushLocked(now tcp.Time) (notified bool) {
 		c.readWaiter.readBuf = nil
 		return c.flushLocked(now)
 	}
-	if c.sessionConn != nil {
-		c.sessionConn.turnPending = true
-	}
+	c.turnPending = c.session != nil
 	c.notifyLocked(c.tcp.Events())
-	if c.sessionConn != nil {
-		c.sessionConn.runLocked(now)
+	if c.session != nil {
+		c.session.runLocked(now)
 	}
 	c.flushLocked(now)
 	return false
@@ -256,7 +258,7 @@ func (c *Conn) notifyLocked(e tcp.Event) bool {
 	if e&tcp.Ended != 0 {
 		c.removeLocked()
 	}
-	if c.sessionConn != nil && !c.sessionConn.turnPending {
+	if c.session != nil && !c.turnPending {
 		c.reader.queueConn(c)
 	}
 	return true

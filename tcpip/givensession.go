@@ -2,12 +2,12 @@ package tcpip
 
 import (
 	"errors"
-	"io"
 	"net"
 	"syscall"
 	"time"
 
 	"weir/serve"
+	"weir/serve/lifecycle"
 	"weir/tcpip/tcp"
 )
 
@@ -59,10 +59,10 @@ func (c *Conn) Serve(v *Server, open func(serve.Conn) serve.Session) error {
 		return c.wrap("serve", errOtherStack)
 	case v.stopping.Load():
 		return c.wrap("serve", serve.ErrStopped)
-	case c.sessionConn != nil || c.ready != nil:
+	case c.session != nil || c.ready != nil:
 		return c.wrap("serve", errHasOwner)
 	}
-	c.sessionConn = v.newSession(c, open)
+	c.session = v.newSession(c, open)
 	c.reader.queueConn(c)
 	return nil
 }
@@ -78,7 +78,7 @@ func (r *TCPRequest) Serve(v *Server, open func(serve.Conn) serve.Session) error
 	case v.stopping.Load():
 		return opError("serve", "tcp", serve.ErrStopped)
 	}
-	c, err := r.open(func(c *Conn) { c.sessionConn = v.newSession(c, open) })
+	c, err := r.open(func(c *Conn) { c.session = v.newSession(c, open) })
 	if err != nil {
 		return err
 	}
@@ -91,26 +91,20 @@ func (r *TCPRequest) Serve(v *Server, open func(serve.Conn) serve.Session) error
 
 // takeInputLocked gives a Taker the input that there is, and removes what it has taken. The caller
 // holds the connection's lock, which is released during the call.
-func (v *sessionConn) takeInputLocked(now tcp.Time) {
+func (v *sessionConn) takeInputLocked(now tcp.Time, f lifecycle.Facts) {
 	pieces := v.c.tcp.AppendRows(v.c.reader.pieces[:0], maxTaken)
 	given, n := 0, 0
 	for _, p := range pieces {
 		given += len(p)
 	}
-	v.wokenForStop, v.inputGiven = false, given
+	v.inputGiven = given
 	err := v.call(func() (err error) { n, err = v.taker.Take(pieces); return err })
 	clear(v.c.reader.pieces[:])
 	n = min(max(n, 0), given)
 	v.c.tcp.Discard(now, n)
 	v.inputGiven = 0
-	v.inputPaused = v.inputPaused || n < given
-	v.applyResult(now, err)
-}
-
-// takesRest reports whether the session will take the input that is left of a connection that was
-// closed in order: a Taker that waits for room onward is woken when there is some.
-func (v *sessionConn) takesRest() bool {
-	return v.taker != nil && v.c.failureLocked() == io.EOF
+	v.life.Took(n)
+	v.applyResult(now, lifecycle.Read, f, n < given, err)
 }
 
 // resetsPeer reports whether a session's error asks for a reset of its connection.

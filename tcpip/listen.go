@@ -93,7 +93,7 @@ type Listener struct {
 	handoverMu sync.Mutex
 	ready      *readySource // its entry in a ReadyQueue; nil: none. Guarded by handoverMu
 
-	server *Server // runs sessions on the connections; nil: they are for Accept
+	server sessionStarter // runs sessions on the connections; nil: they are for Accept
 	// configurations of connections, two for each interface, for IPv4 and IPv6; nil: those of the
 	// interfaces
 	configs []listenerTCPConfig
@@ -116,7 +116,7 @@ func (s *Stack) Listen(network, address string) (net.Listener, error) {
 }
 
 // listen listens with a configuration, for a server or, if it is nil, for Accept.
-func (o *ListenConfig) listen(network, address string, v *Server) (*Listener, error) {
+func (o *ListenConfig) listen(network, address string, v sessionStarter) (*Listener, error) {
 	s := o.Stack
 	addr, err := s.localAddr("tcp", network, address)
 	if err != nil {

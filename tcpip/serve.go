@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/serve"
+	"weir/serve/lifecycle"
 	"weir/tcpip/tcp"
 )
 
@@ -33,15 +34,16 @@ type Server struct {
 // A session's methods are called by one goroutine at a time. Its output goes to the send buffer of
 // the connection; while that is full, Input is not called.
 //
-// A session that returns an error has ended. Its output is still sent, until the peer has accepted
-// none of it for Options.FlushTimeout. Then the connection is shut down for sending, and its input
-// is discarded until the peer has finished too, for at most Options.LingerTimeout: a reset would
-// destroy output in flight. If the peer resets the connection, a session that pauses or has unsent
-// output ends at once; any other session first receives the input that has arrived. A call that
-// ends its goroutine (runtime.Goexit) ends its session as a panic does. A session that returns
-// syscall.ECONNRESET has its connection reset. A serve.HalfCloser goes on after the peer has
-// finished sending. A Streamer is asked for output as there is room for it; a Taker may take a part
-// of its input. The session's serve.Conn is a CloseWriter.
+// A session that returns an error has ended. Its output is still sent. If the peer accepts none of
+// it for Options.FlushTimeout, or does not accept all within that time and one second more for each
+// 1,024 bytes, the connection is reset. When all is sent, the connection is shut down for sending,
+// and its input is discarded until the peer has finished too, for at most Options.LingerTimeout: a
+// reset would destroy output in flight. If the peer resets the connection, a session that pauses or
+// has unsent output ends at once; any other session first receives the input that has arrived. A
+// call that ends its goroutine (runtime.Goexit) ends its session as a panic does. A session that
+// returns syscall.ECONNRESET has its connection reset. A serve.HalfCloser goes on after the peer
+// has finished sending. A Streamer is asked for output as there is room for it; a Taker may take a
+// part of its input. The session's serve.Conn is a CloseWriter.
 //
 // Of o, the fields ReadSize, SendQueue, FlushTimeout, LingerTimeout and OnPanic are used.
 func (s *Stack) Serve(address string, service serve.Service, o serve.Options) (*Server, error) {
@@ -77,7 +79,8 @@ func (v *Server) Close() (err error) {
 	v.stopping.Store(true)
 	for _, c := range v.s.conns.all() {
 		c.mu.Lock()
-		mine := c.sessionConn != nil && c.sessionConn.server == v
+		session, _ := c.session.(*sessionConn)
+		mine := session != nil && session.server == v
 		c.mu.Unlock()
 		if mine {
 			c.reader.queueConn(c)
@@ -92,25 +95,26 @@ func (v *Server) startSessionLocked(c *Conn) bool {
 	if v.stopping.Load() {
 		return false
 	}
-	c.sessionConn = v.newSession(c, v.service.Open)
-	c.sessionConn.turnPending = true
+	c.session, c.turnPending = v.newSession(c, v.service.Open), true
 	return true
 }
 
+// sessionStarter is a Server, and sessionRunner a sessionConn, for the rest of the stack. These are
+// interfaces, so that the linker leaves sessions out of a program that calls no Serve.
+type (
+	sessionStarter interface {
+		startSessionLocked(*Conn) bool
+	}
+	sessionRunner interface {
+		runLocked(now tcp.Time)
+		nextTimer() tcp.Time
+	}
+)
+
 // newSession returns the connection of a session that open opens.
 func (v *Server) newSession(c *Conn, open func(serve.Conn) serve.Session) *sessionConn {
-	return &sessionConn{c: c, server: v, openSession: open, discardLeft: maxDiscard}
+	return &sessionConn{c: c, server: v, openSession: open}
 }
-
-// sessionPhase is the phase of a session's life. Phases only advance.
-type sessionPhase uint8
-
-const (
-	sessionNew        sessionPhase = iota // the service has not opened it yet
-	sessionOpen                           // its methods are called
-	sessionEnded                          // it has ended; its output is still being sent
-	sessionDiscarding                     // all output and a FIN are sent; input is discarded
-)
 
 // sessionConn is the connection of a session: a serve.Conn. The reader's goroutine calls the
 // session; the connection's lock guards the other fields.
@@ -127,23 +131,12 @@ type sessionConn struct {
 	streamPieces int      // pieces sent in this turn
 
 	unsentOutput []byte // output that the send buffer had no room for
-	// when to wake the session. After its end: when to give up unsentOutput, or discarding input.
-	// 0: never
-	wakeAt      tcp.Time
-	phase       sessionPhase
-	inputPaused bool // the session has paused its input until its next wake-up
-	// The server stops, and has woken the session from a pause for that reason. It does so once for
-	// each input: a session that pauses again is not woken again.
-	wokenForStop bool
-	inputEnded   bool // the peer has finished sending, and the session was notified
-	// The reader's goroutine runs the session, or is about to: queueConn is not needed.
-	turnPending bool
-	calling     bool  // a call of the session is running; used by the reader's goroutine only
-	inputGiven  int   // bytes of input of the running call
-	stopError   error // why the stack must end the session; nil: it need not
-
-	// bytes of input to discard after the session's end before the connection is closed
-	discardLeft int
+	life         lifecycle.Session
+	linger       lifecycle.Linger // once life has ended and all output and a FIN are sent
+	lingerAt     tcp.Time         // when linger must be asked next; 0: it has not started
+	calling      bool             // for the reader only: a call of the session is running
+	inputGiven   int              // bytes of input of the running call
+	stopError    error            // why the stack must end the session; nil: it need not
 
 	// bytes of unsentOutput that count against the stack's limit on memory: see outputAccount
 	chargedBytes int
@@ -164,72 +157,84 @@ type sessionConn struct {
 // runLocked calls the session until there is nothing to do. The caller is the reader's goroutine
 // and holds the connection's lock, which is released during the calls.
 func (v *sessionConn) runLocked(now tcp.Time) {
-	v.turnPending, v.streamPieces = true, 0
+	v.c.turnPending, v.streamPieces = true, 0
 	for v.step(now) {
 	}
-	v.turnPending = false
+	v.c.turnPending = false
 }
 
 // step does the next thing that is due for the session: a call, or its end. It reports whether it
 // did anything. The caller of step, and of the methods below that step calls, holds the
 // connection's lock; callInput and call release it during the session's call.
 func (v *sessionConn) step(now tcp.Time) (more bool) {
-	t, stopping := v.c.tcp, v.server.stopping.Load() || v.c.s.closed.Load()
-	sentSome := len(v.unsentOutput) > 0 && v.send(now, nil)
-	if v.finWanted && len(v.unsentOutput) == 0 {
-		t.CloseWrite(now)
-		v.finQueued = true
-	}
-	if sentSome && v.phase >= sessionEnded {
-		v.wakeAt = now.Add(v.server.o.FlushTimeout)
+	v.sendWaiting(now)
+	f := v.facts(now)
+	step := v.life.Next(f)
+	if step == lifecycle.Measure {
+		step = v.life.Measured(v.c.tcp.Buffered(), 0)
 	}
 	switch {
-	case v.phase >= sessionEnded:
-		v.linger(now)
+	case v.life.HasEnded():
+		v.closeStep(now, step)
 		return false
-	case v.phase == sessionNew:
+	case step == lifecycle.Open:
 		v.open(now)
 	case v.stopError != nil:
 		v.endSession(now, v.stopError)
-	case v.closeRequested.Load():
+	case step == lifecycle.EndClosed:
 		v.endSession(now, serve.ErrClosed)
-	case t.State() == tcp.Closed && (t.Buffered() == 0 || stopping || len(v.unsentOutput) > 0 || v.inputPaused && !v.takesRest()):
-		// The connection has failed. There is no input left, or the session will not take it: the
-		// server stops, its output can no longer be sent, or the wake-up that ends its pause may
-		// never come.
+	case step == lifecycle.EndBroken:
 		v.endSession(now, v.c.failureLocked())
-	case v.postRequested.Swap(false) || v.wakeDue(now) || v.inputPaused && !v.wokenForStop && stopping:
-		v.wake(now)
-	case len(v.unsentOutput) > 0 && v.taker == nil:
-		return false
-	case v.inputPaused:
-		return v.canStreamLocked() && v.streamLocked()
-	case t.Buffered() > 0 && v.taker != nil:
-		v.takeInputLocked(now)
-	case t.Buffered() > 0:
-		v.input(now)
-	case t.AtEnd() && !v.inputEnded:
-		v.inputEnd(now)
-	case len(v.unsentOutput) > 0:
-		return false
-	case v.c.s.closed.Load():
-		v.endSession(now, net.ErrClosed)
-	case stopping:
-		v.endSession(now, serve.ErrStopped)
-	case v.canStreamLocked():
-		return v.streamLocked()
+	case step == lifecycle.EndStopped:
+		v.endSession(now, v.stopReason())
+	case step == lifecycle.Wake:
+		v.wake(now, f)
+	case step == lifecycle.Read:
+		v.read(now, f)
 	default:
-		return false
+		return step == lifecycle.Wait && v.canStreamLocked() && v.streamLocked()
 	}
 	return true
 }
 
-// wakeDue reports whether the time wakeAt has come.
-func (v *sessionConn) wakeDue(now tcp.Time) bool { return v.wakeAt != 0 && v.wakeAt <= now }
+// facts returns what the reader knows of the connection.
+func (v *sessionConn) facts(now tcp.Time) lifecycle.Facts {
+	t := v.c.tcp
+	f := v.life.Due(lifecycle.Time(now)) |
+		lifecycle.When(t.Buffered() > 0 || t.AtEnd(), lifecycle.InputReady) |
+		lifecycle.When(len(v.unsentOutput) > 0, lifecycle.OutputQueued) |
+		lifecycle.When(v.taker != nil, lifecycle.Duplex) |
+		lifecycle.When(v.postRequested.Load(), lifecycle.Posted) |
+		lifecycle.When(v.closeRequested.Load(), lifecycle.CloseWanted) |
+		lifecycle.When(v.server.stopping.Load() || v.c.s.closed.Load(), lifecycle.Stopping)
+	if t.State() == tcp.Closed {
+		return v.factsOfClosed(f)
+	}
+	return f
+}
+
+// factsOfClosed returns the facts of a connection that has failed, or was closed in order. A Taker
+// that waits for room onward takes the rest of its input.
+func (v *sessionConn) factsOfClosed(f lifecycle.Facts) lifecycle.Facts {
+	if v.c.tcp.Buffered() == 0 || f&lifecycle.Stopping != 0 {
+		f &^= lifecycle.InputReady
+	} else if v.taker != nil && f&lifecycle.OutputQueued == 0 && v.c.failureLocked() == io.EOF {
+		return f
+	}
+	return f&^lifecycle.Duplex | lifecycle.Broken
+}
+
+// stopReason returns why a stop ends the session.
+func (v *sessionConn) stopReason() error {
+	if v.c.s.closed.Load() {
+		return net.ErrClosed
+	}
+	return serve.ErrStopped
+}
 
 // open has the service open the session.
 func (v *sessionConn) open(now tcp.Time) {
-	v.phase = sessionOpen
+	v.life.Opened()
 	err := v.call(func() error {
 		v.session = v.openSession(v)
 		return nil
@@ -243,32 +248,42 @@ func (v *sessionConn) open(now tcp.Time) {
 }
 
 // wake calls the session's Wake, which ends a pause.
-func (v *sessionConn) wake(now tcp.Time) {
-	v.wokenForStop = v.server.stopping.Load()
-	v.wakeAt, v.inputPaused = 0, false
-	v.applyResult(now, v.call(func() error { return v.session.Wake(time.Now(), &v.c.reader.sessionWriter) }))
+func (v *sessionConn) wake(now tcp.Time, f lifecycle.Facts) {
+	v.postRequested.Store(false)
+	err := v.call(func() error { return v.session.Wake(time.Now(), &v.c.reader.sessionWriter) })
+	v.applyResult(now, lifecycle.Wake, f, false, err)
 }
 
-// input gives the session the next bytes received.
-func (v *sessionConn) input(now tcp.Time) {
+// read gives the session the next bytes received, or their end.
+func (v *sessionConn) read(now tcp.Time, f lifecycle.Facts) {
+	switch {
+	case v.c.tcp.Buffered() == 0:
+		v.inputEnd(now, f)
+		return
+	case v.taker != nil:
+		v.takeInputLocked(now, f)
+		return
+	}
 	p := v.c.tcp.Peek(v.server.o.ReadSize)
-	v.wokenForStop, v.inputGiven = false, len(p)
+	v.inputGiven = len(p)
+	v.life.Took(len(p))
 	err := v.callInput(p)
 	v.c.tcp.Discard(now, v.inputGiven)
 	v.inputGiven = 0
-	v.applyResult(now, err)
+	v.applyResult(now, lifecycle.Read, f, false, err)
 }
 
 // inputEnd notifies the session that the peer has finished sending. This ends the session unless it
 // is a HalfCloser.
-func (v *sessionConn) inputEnd(now tcp.Time) {
-	v.inputEnded = true
+func (v *sessionConn) inputEnd(now tcp.Time, f lifecycle.Facts) {
+	v.life.InputEnded()
 	half, ok := v.session.(serve.HalfCloser)
 	if !ok {
 		v.endSession(now, io.EOF)
 		return
 	}
-	v.applyResult(now, v.call(func() error { return half.InputEnd(&v.c.reader.sessionWriter) }))
+	err := v.call(func() error { return half.InputEnd(&v.c.reader.sessionWriter) })
+	v.applyResult(now, lifecycle.InputEnd, f, false, err)
 }
 
 // callInput is call for Input, without the cost of a closure.
@@ -317,22 +332,24 @@ func (v *sessionConn) recoverCall(err *error) {
 	v.c.mu.Lock()
 	if goexit {
 		v.c.tcp.Discard(v.c.s.now(), v.inputGiven)
-		v.inputGiven, v.stopError, v.turnPending = 0, p, false
+		v.inputGiven, v.stopError, v.c.turnPending = 0, p, false
 		v.c.reader.queueConn(v.c)
 	}
 }
 
-// applyResult applies the result of a call: the output, pause and wake-up time in the writer.
-func (v *sessionConn) applyResult(now tcp.Time, err error) {
+// applyResult applies the result of a call: the output, pause and wake-up time in the writer. The
+// input is also paused if the session has left some of it.
+func (v *sessionConn) applyResult(now tcp.Time, step lifecycle.Step, f lifecycle.Facts, leftSome bool, err error) {
 	out, wakeAt, paused := v.c.reader.sessionWriter.Take()
 	v.streamIdle = false
 	if len(out) > 0 {
 		v.send(now, out)
 	}
-	v.inputPaused = v.inputPaused || paused
+	at := tcp.Time(0)
 	if !wakeAt.IsZero() {
-		v.wakeAt = max(now.Add(time.Until(wakeAt)), 1) // 0 would mean never
+		at = max(now.Add(time.Until(wakeAt)), 1) // 0 would mean never
 	}
+	v.life.Called(step, f, paused || leftSome, lifecycle.Time(at))
 	if err != nil {
 		v.endSession(now, err)
 	}
@@ -340,29 +357,31 @@ func (v *sessionConn) applyResult(now tcp.Time, err error) {
 
 // endSession ends the session. Its output is still sent.
 func (v *sessionConn) endSession(now tcp.Time, err error) {
-	v.phase, v.wakeAt = sessionEnded, now.Add(v.server.o.FlushTimeout)
+	v.life.End(err, lifecycle.Time(now), len(v.unsentOutput), v.server.o.FlushTimeout)
 	v.resetAtEnd = v.resetAtEnd || resetsPeer(err)
 	if v.session != nil {
 		v.call(func() error { v.session.Close(err); return nil }) //nolint:errcheck // it ends in any case
 	}
 }
 
-// maxDiscard limits the bytes of input that are discarded after a session's end.
-const maxDiscard = 16 << 20
+// nextTimer returns when the session, or its end, is due next; 0: it has set no time.
+func (v *sessionConn) nextTimer() tcp.Time {
+	if v.lingerAt != 0 {
+		return v.lingerAt
+	}
+	return tcp.Time(v.life.Timer())
+}
 
-// linger closes the connection once all output is in the send buffer. If the peer accepts none of
-// it for Options.FlushTimeout, it resets the connection.
-func (v *sessionConn) linger(now tcp.Time) {
+// closeStep ends the connection of a session that has ended, as far as its output allows.
+func (v *sessionConn) closeStep(now tcp.Time, step lifecycle.Step) {
 	switch {
 	case v.c.closedByApp:
 	case v.c.tcp.State() == tcp.Closed || v.c.s.closed.Load():
 		v.closeConn(now)
-	case v.resetAtEnd:
+	case v.resetAtEnd || step == lifecycle.GiveUp:
 		v.resetConn(now)
-	case len(v.unsentOutput) == 0 || v.closeRequested.Load():
+	case step == lifecycle.Finish:
 		v.discard(now)
-	case v.wakeDue(now):
-		v.resetConn(now)
 	}
 }
 
@@ -370,14 +389,17 @@ func (v *sessionConn) linger(now tcp.Time) {
 // limit is reached.
 func (v *sessionConn) discard(now tcp.Time) {
 	t := v.c.tcp
-	if v.phase != sessionDiscarding {
+	if v.lingerAt == 0 {
 		v.releaseOutput()
-		v.phase, v.wakeAt = sessionDiscarding, now.Add(v.server.o.LingerTimeout)
+		v.life.Flushed()
+		v.linger = lifecycle.NewLinger(lifecycle.Time(now), v.server.o.LingerTimeout)
 		t.CloseWrite(now)
 	}
 	n := t.Buffered()
 	t.Discard(now, n)
-	if v.discardLeft -= n; t.PeerFinished() || v.discardLeft <= 0 || v.wakeDue(now) {
+	v.linger.Discarded(n)
+	step, at := v.linger.Next(lifecycle.Time(now), lifecycle.When(t.PeerFinished(), lifecycle.Broken))
+	if v.lingerAt = tcp.Time(at); step == lifecycle.Finish {
 		v.closeConn(now)
 	}
 }
@@ -385,7 +407,8 @@ func (v *sessionConn) discard(now tcp.Time) {
 // closeConn closes the connection after its session's end.
 func (v *sessionConn) closeConn(now tcp.Time) {
 	v.releaseOutput()
-	v.wakeAt = 0
+	v.lingerAt = 0
+	v.life.Flushed()
 	v.c.closeLocked(now)
 }
 
@@ -393,7 +416,8 @@ func (v *sessionConn) closeConn(now tcp.Time) {
 // so that closedByApp is set.
 func (v *sessionConn) resetConn(now tcp.Time) {
 	v.releaseOutput()
-	v.wakeAt, v.c.closedByApp = 0, true
+	v.life.Flushed()
+	v.c.closedByApp = true
 	v.c.tcp.Abort(now)
 }
 

@@ -2,8 +2,11 @@ package tcpip
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"strconv"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,5 +87,75 @@ func TestASessionsOutputArrivesThoughInputIsUnread(t *testing.T) {
 		if left := b.accounts(); left != (accounts{}) {
 			t.Errorf("the stack holds %+v, want nothing", left)
 		}
+	})
+}
+
+// A peer that takes a little output of an ended session now and then keeps it no longer than
+// Options.FlushTimeout and one second for each 1,024 bytes.
+func TestAPeerThatTakesOutputTooSlowlyIsReset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := hosts(t, link.PairConfig{})
+		const timeout = 10 * time.Minute
+		full := make([]byte, 4<<20)
+		if _, err := b.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return answerer{full} }}, serve.Options{FlushTimeout: timeout}); err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, a, "tcp", "10.0.0.2:7")
+		c.Write([]byte("?"))
+		bound := timeout + time.Duration(len(full)/1024)*time.Second
+		for part, began := make([]byte, 20<<10), time.Now(); time.Since(began) < bound; time.Sleep(25 * time.Second) {
+			if _, err := io.ReadFull(c, part); err != nil {
+				t.Fatalf("a peer that takes 800 bytes a second: got the error %v after %v, want none before %v", err, time.Since(began), bound)
+			}
+		}
+		if _, err := io.Copy(io.Discard, c); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("a peer that takes 800 bytes a second for %v: got the error %v, want a reset", bound, err)
+		}
+	})
+}
+
+// echoing is a session that answers as much as it receives.
+type echoing struct{ ended chan error } // Close -> the test; capacity 1
+
+func (echoing) Input(in []byte, out *serve.Writer) error {
+	out.Write(in)
+	return nil
+}
+func (echoing) Wake(time.Time, *serve.Writer) error { return nil }
+func (e echoing) Close(err error)                   { e.ended <- err }
+
+// A stop leaves a session the input that has arrived, and not what its peer goes on to send.
+func TestAStopEndsASessionWhosePeerGoesOnSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := hosts(t, link.PairConfig{})
+		ended := make(chan error, 1)
+		v, err := b.Serve(":7", serve.Service{Open: func(serve.Conn) serve.Session { return echoing{ended} }}, serve.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, a, "tcp", "10.0.0.2:7")
+		var peer sync.WaitGroup
+		peer.Go(func() {
+			for err := error(nil); err == nil; {
+				_, err = c.Write(make([]byte, 64<<10))
+			}
+		})
+		peer.Go(func() { // takes the answers more slowly than it sends
+			for err := error(nil); err == nil; time.Sleep(time.Millisecond) {
+				_, err = c.Read(make([]byte, 16<<10))
+			}
+		})
+		time.Sleep(time.Second)
+		v.Close()
+		select {
+		case err := <-ended:
+			if err != serve.ErrStopped {
+				t.Errorf("the session ended with %v, want ErrStopped", err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("the session goes on 20 s after the stop, want its end")
+		}
+		c.Close()
+		peer.Wait()
 	})
 }

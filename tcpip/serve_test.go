@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/serve"
+	"weir/serve/lifecycle"
 	"weir/tcpip/link"
 )
 
@@ -130,7 +131,7 @@ func (o *ordered) holds() bool {
 	v := o.c.(*sessionConn)
 	v.c.mu.Lock()
 	defer v.c.mu.Unlock()
-	return v.inputPaused
+	return v.life.State() == lifecycle.Paused
 }
 
 // The output of an ended session is sent, even if it exceeds the send buffer and takes long.

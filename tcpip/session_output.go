@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/serve/lifecycle"
 	"weir/tcpip/tcp"
 )
 
@@ -107,6 +108,17 @@ func (v *sessionConn) overflowLocked() {
 	v.c.reader.queueConn(v.c)
 }
 
+// sendWaiting sends output that waits, and the FIN behind it.
+func (v *sessionConn) sendWaiting(now tcp.Time) {
+	if len(v.unsentOutput) > 0 && v.send(now, nil) && v.life.HasEnded() {
+		v.life.Progressed(lifecycle.Time(now), v.server.o.FlushTimeout)
+	}
+	if v.finWanted && len(v.unsentOutput) == 0 {
+		v.c.tcp.CloseWrite(now)
+		v.finQueued = true
+	}
+}
+
 // send sends p after the output that waits, and reports whether the send buffer accepted any. The
 // rest waits; if there is no memory for it, the session ends.
 func (v *sessionConn) send(now tcp.Time, p []byte) (some bool) {
@@ -180,7 +192,7 @@ func (v *sessionConn) Send(p []byte) bool {
 	c := v.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v.phase >= sessionEnded || v.finWanted || v.stopError != nil || c.tcp.State() == tcp.Closed || len(v.unsentOutput) > 0 && len(v.unsentOutput)+len(p) > v.server.o.SendQueue {
+	if v.life.HasEnded() || v.finWanted || v.stopError != nil || c.tcp.State() == tcp.Closed || len(v.unsentOutput) > 0 && len(v.unsentOutput)+len(p) > v.server.o.SendQueue {
 		return false
 	}
 	now := c.s.now()
@@ -200,11 +212,11 @@ func (v *sessionConn) Send(p []byte) bool {
 func (v *sessionConn) CloseWrite() error {
 	v.c.mu.Lock()
 	defer v.c.mu.Unlock()
-	if v.phase >= sessionEnded || v.c.tcp.State() == tcp.Closed {
+	if v.life.HasEnded() || v.c.tcp.State() == tcp.Closed {
 		return v.c.wrap("close", net.ErrClosed)
 	}
 	v.finWanted = true
-	if !v.turnPending {
+	if !v.c.turnPending {
 		v.c.reader.queueConn(v.c)
 	}
 	return nil

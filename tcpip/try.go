@@ -80,7 +80,7 @@ func (c *Conn) setReady(r *readySource) error {
 	switch {
 	case c.closedByApp:
 		return net.ErrClosed
-	case c.sessionConn != nil:
+	case c.session != nil:
 		return errHasOwner
 	}
 	return setReadyOnce(&c.ready, r)
