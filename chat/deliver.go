@@ -74,7 +74,7 @@ func (s *core) takeDeliveryLocked() *delivery {
 func (f *conversation) beginDeliveryLocked(d *delivery) {
 	d.conversation, d.receivers = f, d.receivers[:0]
 	f.deliveredOffset = f.batch.End
-	f.delivery, f.lastDeliveryAt, f.lastBatchSize = d, time.Now(), len(f.batchPosts)
+	f.delivery, f.lastDeliveryAt, f.lastBatchSize = d, f.svc.now, len(f.batchPosts)
 	f.svc.lastStamp++
 	f.batchStamp = f.svc.lastStamp
 	for i := range f.batchPosts {

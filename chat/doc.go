@@ -5,11 +5,10 @@
 // # Life of a message
 //
 // A session parses a line (package chat/irc), checks it and adds it to the pending posts of its
-// conversation: a room, or the direct messages of two accounts. The conversation then passes
-// through a flow net of one stage, which handles four conversations at a time. The stage first
-// commits: it appends all pending posts as one batch to the log and fsyncs it (package chat/log).
-// Then it delivers: it encodes the batch once for each set of capabilities and writes it to every
-// subscriber by one Send. A conversation is in the net at most once, so its messages have one
+// conversation: a room, or the direct messages of two accounts. The commit task of the conversation
+// first appends all pending posts as one batch to the log and fsyncs it (package chat/log). Then it
+// delivers: it encodes the batch once for each set of capabilities and writes it to every
+// subscriber by one Send. A conversation has one commit task at most, so its messages have one
 // order. Posts that arrive meanwhile form the next batch. A busy conversation gathers posts for
 // some milliseconds between two batches: the coalescing window (coalesce.go).
 //
@@ -19,13 +18,17 @@
 //
 // # Ownership
 //
-// One lock, Service.mu, guards rooms, users and memberships. Every command runs under it, and no
-// command blocks. Work that needs the disk or a slow hash (joining, history, logging in) is a job
-// for the worker pool. The session stops reading input while a worker owns it. Searches have a
-// worker pool of their own. A background goroutine maintains the search index, and no other
-// goroutine waits for it (searching.go). Deliveries write without the lock, to the subscriptions
-// that were live when the delivery began. The lock order is openMu, mu, then a connection's own
-// lock.
+// The core (core.go) has rooms, users, sessions and limits. It is a pure state machine: it is
+// called with commands and the time, by one goroutine at a time, and starts nothing. Work that
+// needs the disk or a slow hash (joining, history, logging in, a commit) is a task (task.go): it
+// runs in the core, except while it awaits a job. The session of a task stops reading input until
+// the task has ended.
+//
+// The service has a lock, under which it calls the core, and three pools of workers for jobs: of
+// commits, of searches, and of all others. Functions whose name ends in Locked, and methods of core
+// and session, are called under the lock. A background goroutine maintains the search index, and no
+// other goroutine waits for it (searching.go). Deliveries write without the lock, to the
+// subscriptions that were live when the delivery began.
 //
 // A new subscription receives no live messages until its replay has caught up with the deliveries,
 // which is checked under the lock. So a member receives each message once, by replay or live, and
@@ -33,11 +36,10 @@
 //
 // # When something is full
 //
-// The commit net has room for every conversation and the worker pool for every session, so Put
-// never blocks. A session with maxPendingMessages undelivered messages stops reading input. A
-// client that lets Outbox bytes queue up is disconnected. It reconnects and misses nothing, because
-// the log has every message. Messages that the disk does not take are refused, each with a reply to
-// its sender.
+// The queues of the pools have room for every conversation and session, so Put never blocks. A
+// session with maxPendingMessages undelivered messages stops reading input. A client that lets
+// Outbox bytes queue up is disconnected. It reconnects and misses nothing, because the log has every
+// message. Messages that the disk does not take are refused, each with a reply to its sender.
 //
 // # Upgrades
 //

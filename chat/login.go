@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
-	"syscall"
 
 	"weir/chat/account"
 	"weir/chat/irc"
@@ -248,7 +247,7 @@ func (s *session) cmdVerify(m *irc.Message) {
 // publicError returns the text of an error as users may read it: without paths of this machine.
 func publicError(err error) string {
 	switch {
-	case errors.Is(err, log.ErrFull), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case log.IsFull(err):
 		return "the disk is full"
 	case errors.Is(err, log.ErrFailing):
 		return "the disk is failing"

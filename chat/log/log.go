@@ -260,6 +260,11 @@ func (l *Log) openToRead() error {
 	return err
 }
 
+// IsFull reports whether an error says that the disk, or the quota of its user, has no space.
+func IsFull(err error) bool {
+	return errors.Is(err, ErrFull) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+}
+
 // diskError wraps an error of the file system with the operation that failed.
 func (l *Log) diskError(what string, err error) error {
 	kind := ErrFailing
