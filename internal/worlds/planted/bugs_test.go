@@ -63,4 +63,32 @@ var bugs = []bug{
 	{"shared identifiers", "messages of two devices have the same identifier, and one is lost",
 		"chat", "chat/client/send.go",
 		`c.config.Nonce + "." + strconv`, `c.config.Nonce + strconv`},
+
+	{"unsynced batch", "a message is acknowledged before it is on the disk, and the power fails",
+		"chat", "chat/log/append.go",
+		`		return l.diskError("stat the last segment", err)
+	}
+	written`, `		return l.diskError("stat the last segment", err)
+	}
+	if st.Size > 0 {
+		return l.offsets.setCommitted(min(l.offsets.end(), l.activeBase+st.Size))
+	}
+	written`},
+	{"unsynced name", "a room's first segment is written, and its name in the folder is not",
+		"chat", "chat/log/segment.go",
+		`	if err := l.files().SyncDir(l.dir); err != nil {
+		_ = l.disk`, `	if err := error(nil); err != nil {
+		_ = l.disk`},
+	{"no wait for a delivery", "a client that joins while a batch is written misses it, or gets it twice",
+		"chat", "chat/catchup.go",
+		`	f.waitDelivered(s.task)
+	if r`, `	if r`},
+	{"live too early", "a client does not get what was delivered while it joined",
+		"chat", "chat/catchup.go",
+		`for f.deliveredOffset > upTo && sub.isWanted() {`, `for f.deliveredOffset > upTo && sub.isWanted() && false {`},
+	{"unsynced state", "a file is replaced and acknowledged, and its contents are not on the disk",
+		"chat", "internal/durable/replace.go",
+		`err == nil && !w.Unsynced {
+		err = f.Sync()`, `err == nil && w.Unsynced {
+		err = f.Sync()`},
 }
