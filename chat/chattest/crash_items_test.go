@@ -39,6 +39,8 @@ func (s *stateServer) items() []*item {
 		{name: "marker", change: marker, read: markers},
 		{name: "account", change: register, read: accounts},
 		{name: "upload", change: upload, read: uploads},
+		{name: "direct message", change: direct, read: directs},
+		{name: "redaction", change: redact, read: redacted},
 	}
 	for _, it := range all {
 		if it.room == "" {
