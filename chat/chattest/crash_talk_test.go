@@ -21,7 +21,7 @@ type talker struct {
 	received       []string // other clients' messages
 	unacknowledged []string // own messages that are sent and not acknowledged, oldest first
 	sent           int
-	heard          func(text string) // called for each text that is acknowledged or received; or nil
+	heard          func(text string) // called for each acknowledged or received text; nil: none
 }
 
 // talkUntilKilled lets clients send messages until a random number of them is acknowledged, and

@@ -151,27 +151,36 @@ func (r *powerRun) loseAgain(t *testing.T, losses int, random *rand.Rand) {
 	t.Helper()
 	began := time.Now()
 	all := r.powerLosses(losses, random)
-	lost := 0
+	lost, atFlushes, again := 0, 0, 0
 	for _, l := range all {
+		if slices.Contains(r.written.Flushes(), l.position) {
+			atFlushes++
+		}
 		image, n := r.written.Crash(l.position, r.disk.sector, l.fate)
 		lost += n
 		r.disk.Show(image)
-		if r.checkAfterLoss(t, l.position); t.Failed() {
-			t.FailNow()
+		recovery := r.checkAfterLoss(t, l.position)
+		if random.IntN(4) == 0 { // the power goes again while the server recovers
+			again++
+			image, n := recovery.Crash(1+random.IntN(recovery.End), r.disk.sector, crashdisk.Random(random))
+			lost += n
+			r.disk.Show(image)
+			r.checkAfterLoss(t, l.position)
 		}
 	}
 	changes := 0
 	for _, it := range r.items {
 		changes += len(r.changes[it.name])
 	}
-	t.Logf("%d power losses (%d at flushes) in %v, %d writes lost or torn; %d messages and %d changes were acknowledged: 0 lost, 0 duplicated, 0 out of order",
-		len(all), min(losses, len(r.written.Flushes())), time.Since(began).Round(time.Millisecond), lost, len(r.messages), changes)
+	t.Logf("%d power losses (%d at flushes, %d in the recovery from another) in %v, %d writes lost or torn; %d messages and %d changes were acknowledged: 0 lost, 0 duplicated, 0 out of order",
+		len(all)+again, atFlushes, again, time.Since(began).Round(time.Millisecond), lost, len(r.messages), changes)
 }
 
 // checkAfterLoss starts the server on what the disk kept, and compares that with what was
-// acknowledged at the position.
-func (r *powerRun) checkAfterLoss(t *testing.T, position int) {
+// acknowledged at the position. It returns what the disk was given meanwhile.
+func (r *powerRun) checkAfterLoss(t *testing.T, position int) *crashdisk.Recording {
 	t.Helper()
+	r.disk.Record()
 	defer func() { // also where the test ends at once
 		if t.Failed() {
 			t.Logf("failed after the power loss at position %d of %d", position, r.written.End)
@@ -188,9 +197,14 @@ func (r *powerRun) checkAfterLoss(t *testing.T, position int) {
 	if err := r.kill(); err != nil {
 		t.Fatal(err)
 	}
+	recovery := r.disk.Recorded()
 	if err := r.disk.unmount(); err != nil {
 		t.Fatal(err)
 	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return recovery
 }
 
 // judgeMessages checks that a history has all acknowledged messages, once and in order.

@@ -60,7 +60,7 @@ func (d *Disk) Flushed() int {
 	return len(d.flushes)
 }
 
-// Recorded returns the recording so far. What the disk shows afterwards is not part of it.
+// Recorded returns the recording so far. It contains nothing that happens afterwards.
 func (d *Disk) Recorded() *Recording {
 	d.mu.Lock()
 	defer d.mu.Unlock()

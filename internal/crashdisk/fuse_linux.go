@@ -57,7 +57,8 @@ func (d *Disk) Attach(path string) (*Mount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening /dev/fuse: %w", err)
 	}
-	if err := syscall.Mount("crashdisk", path, "fuse", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("fd=%d,rootmode=100000,user_id=0,group_id=0", fd)); err != nil {
+	options := fmt.Sprintf("fd=%d,rootmode=100000,user_id=0,group_id=0", fd)
+	if err := syscall.Mount("crashdisk", path, "fuse", syscall.MS_NOSUID|syscall.MS_NODEV, options); err != nil {
 		syscall.Close(fd)
 		return nil, fmt.Errorf("mounting the disk on %s: %w", path, err)
 	}
@@ -89,8 +90,8 @@ func (d *Disk) receive(fd int, requests chan<- request) {
 	b := make([]byte, maxWrite+4096)
 	for {
 		n, err := syscall.Read(fd, b)
-		if errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ENOENT) { // ENOENT: it was aborted
-			continue
+		if errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ENOENT) {
+			continue // ENOENT: the request was aborted
 		}
 		if err != nil || n < headerIn {
 			return // ENODEV: unmounted

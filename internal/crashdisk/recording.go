@@ -25,8 +25,8 @@ func (r *Recording) coverWrites() {
 	}
 }
 
-// Flushes returns for each flush the last position before the reply to it. What the power may leave
-// then differs most from what was written.
+// Flushes returns for each flush the last position before the reply to it. A power loss there takes
+// the most.
 func (r *Recording) Flushes() (positions []int) {
 	for _, f := range r.flushes {
 		positions = append(positions, f.replied)
