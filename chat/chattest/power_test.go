@@ -102,18 +102,17 @@ func powerPrograms() (all []*program) {
 // powerFlags returns the flags with which all of the state can be changed and read.
 func powerFlags(t *testing.T, p *program) []string {
 	t.Helper()
-	flags := []string{"--replay", "100000"}
+	if p.command[0] != "weir" && p.runner != nil {
+		return []string{"--no-sandbox"} // the sandbox ends a process whose calls are changed
+	}
 	if p.command[0] != "weir" {
-		if p.runner != nil {
-			flags = append(flags, "--no-sandbox") // which ends a process whose calls are changed
-		}
-		return flags
+		return nil
 	}
 	config := filepath.Join(t.TempDir(), "weir.toml")
 	if err := os.WriteFile(config, []byte("[upload]\nfiles_per_day = 100000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return append(flags, "--config", config, "--registration", "open", "--web", "")
+	return []string{"--config", config, "--registration", "open", "--web", ""}
 }
 
 // mustRun starts the server.
@@ -190,10 +189,10 @@ func (r *powerRun) checkAfterLoss(t *testing.T, position int) *crashdisk.Recordi
 		t.Fatal(err)
 	}
 	r.mustRun(t)
-	r.judgeMessages(t, readRoom(t, r.server), position)
+	end := readRoom(t, r.server)
 	c := r.logIn(t, "ann", "first", stateRoom, spelledRoom)
 	c.conn.Close()
-	r.judgeItems(t, position)
+	r.judgeData(t, end, position)
 	if err := r.kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -231,8 +230,9 @@ func (r *powerRun) judgeMessages(t *testing.T, history []string, position int) {
 	}
 }
 
-// judgeItems checks that the state has all acknowledged changes, and that no log has a fault.
-func (r *powerRun) judgeItems(t *testing.T, position int) {
+// judgeData checks that the data has all acknowledged messages and changes, that a joining client
+// was sent the end of the history, and that no log has a fault.
+func (r *powerRun) judgeData(t *testing.T, end []string, position int) {
 	t.Helper()
 	mounted := r.data
 	r.data = r.copyData(t)
@@ -240,6 +240,11 @@ func (r *powerRun) judgeItems(t *testing.T, position int) {
 		os.RemoveAll(filepath.Dir(r.data))
 		r.data = mounted
 	}()
+	history := roomTexts(t, r.server, crashRoom)
+	if n := len(history) - len(end); n < 0 || !slices.Equal(history[n:], end) || len(end) < min(crashMinReplay, len(history)) {
+		t.Errorf("a joining client received %d messages, want the last %d or more of the %d in the log", len(end), crashMinReplay, len(history))
+	}
+	r.judgeMessages(t, history, position)
 	for _, it := range r.items {
 		sent := it.sent
 		defer func() { it.sent = sent }()
