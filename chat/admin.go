@@ -3,18 +3,13 @@ package chat
 import (
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"weir/chat/data"
 	"weir/chat/irc"
 	"weir/chat/log"
-	"weir/internal/durable"
 )
 
 // Errors of administrative changes.
@@ -23,38 +18,6 @@ var (
 	ErrInvalidChange = errors.New("chat: invalid change")
 )
 
-// RoomState describes a room without its messages.
-type RoomState struct {
-	Name      string            `json:"name"`
-	CreatedAt time.Time         `json:"made"`
-	Topic     string            `json:"topic"` // "": none; the same holds for the next fields
-	TopicBy   string            `json:"topic_by"`
-	TopicAt   time.Time         `json:"topic_at,omitzero"`
-	Flags     string            `json:"flags"` // letters of irc.RoomFlags
-	Key       string            `json:"key"`
-	Limit     int               `json:"limit"`
-	Ranks     map[string]string `json:"ranks"` // by folded account: "o", "v" or "ov"
-	Bans      []string          `json:"bans"`  // masks
-}
-
-// ReadRoom reads the state of a room from a data directory, whether a server has it open or not.
-// Changes of the last moments may be missing.
-func ReadRoom(dir string, which data.Room) (RoomState, error) {
-	path := filepath.Join(dir, filepath.FromSlash(which.Path))
-	info, err := os.Stat(path)
-	if err != nil {
-		return RoomState{}, fmt.Errorf("%w: %s", ErrNoRoom, which.Name)
-	}
-	r := &room{settings: newSettings(info.ModTime()), statePath: filepath.Join(path, "state")}
-	r.name = which.Name
-	err = r.readState()
-	s := RoomState{Name: r.name, CreatedAt: r.createdAt, Topic: r.topic, TopicBy: r.topicSetBy, TopicAt: r.topicSetAt, Flags: r.flags, Key: r.joinKey, Limit: r.memberLimit, Ranks: r.accountRanks, Bans: []string{}}
-	for _, b := range r.bans {
-		s.Bans = append(s.Bans, b.mask)
-	}
-	return s, err
-}
-
 // Member is a user in a room.
 type Member struct {
 	Nick    string `json:"nick"`
@@ -62,10 +25,8 @@ type Member struct {
 	Ranks   string `json:"ranks"`   // "o", "v", "ov" or ""
 }
 
-// Members returns the users in a room, sorted by nick. It is empty if the room is not open.
-func (s *Service) Members(name string) []Member {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// members returns the users in a room, sorted by nick. It is empty if the room is not open.
+func (s *core) members(name string) []Member {
 	all := []Member{}
 	if r := s.rooms[irc.Fold(name)]; r != nil {
 		for u, m := range r.members {
@@ -84,33 +45,39 @@ type RoomChange struct {
 	Ranks map[string]string `json:"ranks,omitempty"`
 }
 
-// ChangeRoom changes an existing room and notifies its members. It returns when the change is on
+// changeRoom changes an existing room and notifies its members. It returns when the change is on
 // disk. Errors are ErrNoRoom, ErrInvalidChange, or the disk's.
-func (s *Service) ChangeRoom(name string, c RoomChange) error {
-	if err := s.checkChange(name, c); err != nil {
+func (s *core) changeRoom(t *task, name string, c RoomChange) error {
+	if err := s.checkRoomExists(t, name); err != nil {
 		return err
 	}
-	r, err := s.openRoom(name)
+	if err := s.checkChange(c); err != nil {
+		return err
+	}
+	r, err := s.openRoom(t, name)
 	if err != nil {
 		return err
 	}
-	return s.putPostsAndWait(func(author *session) error {
-		if err := r.checkChangeableLocked(); err != nil {
-			return err
+	return s.putPostsAndWait(t, func(author *session) error { return s.putRoomChangeLocked(r, author, c) })
+}
+
+// putRoomChangeLocked enqueues a change by an administrator. The caller holds mu.
+func (s *core) putRoomChangeLocked(r *room, author *session, c RoomChange) error {
+	if err := r.checkChangeableLocked(); err != nil {
+		return err
+	}
+	r.putLocked(post{sender: author, lastLine: true, change: func(d *draft) {
+		if c.Key != nil {
+			s.planKeyAsServer(r, d, *c.Key)
 		}
-		r.putLocked(post{sender: author, lastLine: true, change: func(d *draft) {
-			if c.Key != nil {
-				s.planKeyAsServer(r, d, *c.Key)
-			}
-			for account, ranks := range c.Ranks {
-				s.planRanksAsServer(r, d, account, ranks)
-			}
-		}})
-		if c.Topic != nil {
-			s.setTopicAsServer(r, author, irc.Cut(*c.Topic, irc.MaxTopic))
+		for account, ranks := range c.Ranks {
+			s.planRanksAsServer(r, d, account, ranks)
 		}
-		return nil
-	})
+	}})
+	if c.Topic != nil {
+		s.setTopicAsServer(r, author, irc.Cut(*c.Topic, irc.MaxTopic))
+	}
+	return nil
 }
 
 // checkChangeableLocked returns the reason why the room cannot be changed now, or nil. The caller
@@ -126,21 +93,19 @@ func (r *room) checkChangeableLocked() error {
 }
 
 // checkRoomExists returns ErrNoRoom if the data directory has no such room.
-func (s *Service) checkRoomExists(name string) error {
+func (s *core) checkRoomExists(t *task, name string) error {
 	room, err := data.Named(name)
 	if err != nil || room.Direct {
 		return fmt.Errorf("%w: %q is not a valid name", ErrNoRoom, name)
 	}
-	if _, err := os.Stat(filepath.Join(s.dataDir, filepath.FromSlash(room.Path))); err != nil {
+	exists := false
+	if t.await(func() { exists = s.env.storage.HasRoom(name) }); !exists {
 		return fmt.Errorf("%w: %s", ErrNoRoom, name)
 	}
 	return nil
 }
 
-func (s *Service) checkChange(name string, c RoomChange) error {
-	if err := s.checkRoomExists(name); err != nil {
-		return err
-	}
+func (s *core) checkChange(c RoomChange) error {
 	if c.Key != nil && (len(*c.Key) > irc.MaxKey || strings.ContainsAny(*c.Key, ", :\r\n\x00")) {
 		return fmt.Errorf("%w: a key is one word of at most %d bytes without commas or colons", ErrInvalidChange, irc.MaxKey)
 	}
@@ -148,7 +113,7 @@ func (s *Service) checkChange(name string, c RoomChange) error {
 		return fmt.Errorf("%w: a topic is one line of at most %d bytes", ErrInvalidChange, irc.MaxTopic)
 	}
 	for account, ranks := range c.Ranks {
-		if s.accounts.Lookup(account) == nil {
+		if s.env.accounts.Lookup(account) == nil {
 			return fmt.Errorf("%w: there is no account %q", ErrInvalidChange, account)
 		}
 		if strings.Trim(ranks, "+-"+irc.RoomRanks) != "" {
@@ -159,11 +124,11 @@ func (s *Service) checkChange(name string, c RoomChange) error {
 }
 
 // serverNotification returns a notification whose source is the server.
-func (s *Service) serverNotification(command string, params ...string) *notification {
-	return &notification{tags: irc.AppendTime(nil, s.fixed.Now()), body: irc.AppendLine(nil, s.fixed.Name, command, params...)}
+func (s *core) serverNotification(command string, params ...string) *notification {
+	return &notification{tags: irc.AppendTime(nil, s.now), body: irc.AppendLine(nil, s.fixed.Name, command, params...)}
 }
 
-func (s *Service) planKeyAsServer(r *room, d *draft, key string) {
+func (s *core) planKeyAsServer(r *room, d *draft, key string) {
 	if key == d.joinKey {
 		return
 	}
@@ -176,7 +141,7 @@ func (s *Service) planKeyAsServer(r *room, d *draft, key string) {
 }
 
 // planRanksAsServer plans new ranks for an account and for all members logged in to it.
-func (s *Service) planRanksAsServer(r *room, d *draft, account, changes string) {
+func (s *core) planRanksAsServer(r *room, d *draft, account, changes string) {
 	key, on := irc.Fold(account), true
 	for i := range len(changes) {
 		rank := changes[i]
@@ -191,7 +156,7 @@ func (s *Service) planRanksAsServer(r *room, d *draft, account, changes string) 
 
 // setMemberRank grants or revokes a rank of all members that are logged in to an account, and
 // notifies the room.
-func (s *Service) setMemberRank(r *room, account string, rank byte, on bool) {
+func (s *core) setMemberRank(r *room, account string, rank byte, on bool) {
 	for u, m := range r.members {
 		if irc.Fold(u.account) == account && strings.IndexByte(m.ranks, rank) >= 0 != on {
 			m.ranks = setModeLetter(m.ranks, rank, on, irc.RoomRanks)
@@ -201,8 +166,8 @@ func (s *Service) setMemberRank(r *room, account string, rank byte, on bool) {
 }
 
 // setTopicAsServer enqueues a topic change, as setTopic does for a user.
-func (s *Service) setTopicAsServer(r *room, author *session, text string) {
-	by, now := s.fixed.Name, s.fixed.Now()
+func (s *core) setTopicAsServer(r *room, author *session, text string) {
+	by, now := s.fixed.Name, s.now
 	r.putLocked(post{sender: author, lastLine: true,
 		entry: log.Entry{Time: now, Body: ":" + by + " TOPIC " + r.name + " :" + text},
 		change: func(d *draft) {
@@ -214,102 +179,89 @@ func (s *Service) setTopicAsServer(r *room, author *session, text string) {
 var errChangeNotStored = errors.New("chat: the change was not stored; the log has the reason")
 
 // putPostsAndWait enqueues posts of the server itself and waits until all are finished. Put is
-// called under mu with the session to name as sender. The error is nil if all posts are stored. It
-// takes mu.
-func (s *Service) putPostsAndWait(put func(author *session) error) (err error) {
-	by := &serverConn{finished: make(chan struct{}, 1)}
-	author := &session{svc: s, conn: by}
-	author.pendingMessages.Add(1) // until all posts are enqueued
-	author.postWhenDelivered.Store(true)
-	s.withLock(func() { err = put(author) })
-	if author.pendingMessages.Add(-1) == 0 && author.postWhenDelivered.Swap(false) {
-		return err // there were no posts, or all are finished
+// called with the session to name as sender. The error is nil if all posts are stored.
+func (s *core) putPostsAndWait(t *task, put func(author *session) error) error {
+	by := &serverConn{task: t}
+	author := &session{svc: s, conn: by, postWhenDelivered: true}
+	err := put(author)
+	for author.pendingMessages > 0 { // finishPostsLocked is called for every post, stored or not
+		t.pause()
 	}
-	<-by.finished // finishPosts is called for every post, stored or not
-	if err == nil && by.refused.Load() {
+	if err == nil && by.refused {
 		err = errChangeNotStored
 	}
 	return err
 }
 
 // serverConn is the connection of a session of the server's own. The only line that it can be sent
-// is the refusal of a post.
+// is the refusal of a post. It is posted when its posts are finished. Guarded by Service.mu.
 type serverConn struct {
-	refused atomic.Bool
-	// finishPosts -> putPostsAndWait: all posts are finished; capacity 1, so that finishPosts does
-	// not block
-	finished chan struct{}
+	task    *task // continues when the posts are finished
+	refused bool
 }
 
-func (a *serverConn) Send([]byte) bool     { a.refused.Store(true); return true }
-func (a *serverConn) Post()                { a.finished <- struct{}{} }
-func (a *serverConn) Close()               {}
-func (a *serverConn) RemoteAddr() net.Addr { return nil }
+func (a *serverConn) Send([]byte) bool       { a.refused = true; return true }
+func (a *serverConn) Post()                  { a.task.wakeLocked() }
+func (a *serverConn) Close()                 {}
+func (a *serverConn) Delivered() (_, _ bool) { return true, true }
+func (a *serverConn) CanMove() bool          { return false }
 
 // diskWait limits how long an administrative change waits for the disk.
 const diskWait = 10 * time.Second
 
 // waitDurable waits until all posts and the state of a conversation are on disk.
-func (s *Service) waitDurable(f *conversation) error {
-	for end := time.Now().Add(diskWait); ; time.Sleep(time.Millisecond) {
-		s.mu.Lock()
-		busy := f.inCommitNet || f.stateDirty || len(f.pending) > 0
-		s.mu.Unlock()
-		if !busy {
-			return nil
-		}
-		if time.Now().After(end) {
+func (f *conversation) waitDurable(t *task) error {
+	expired := false
+	f.svc.afterLocked(diskWait, func() {
+		expired = true
+		f.idleWaiters.wakeLocked()
+	})
+	for f.committing || f.stateDirty || len(f.pending) > 0 {
+		if expired {
 			return fmt.Errorf("chat: the disk did not finish within %v", diskWait)
 		}
+		f.idleWaiters.wait(t)
 	}
+	return nil
 }
 
-// DeleteRoom deletes a room with all its messages and removes its members. When it returns, the
-// text is gone from the data directory. Backups and the search index keep it until they are made
-// again or updated.
-func (s *Service) DeleteRoom(name string) error {
-	s.openMu.Lock() // no room is opened meanwhile
-	defer s.openMu.Unlock()
-	if err := s.checkRoomExists(name); err != nil {
+// deleteRoom deletes a room with all its messages and removes its members. When it returns, the
+// text is gone from the data directory.
+func (s *core) deleteRoom(t *task, name string) error {
+	s.opening.lock(t) // no room is opened meanwhile
+	defer s.opening.unlock()
+	if err := s.checkRoomExists(t, name); err != nil {
 		return err
 	}
-	s.mu.Lock()
+	if err := s.closeDeletedRoom(t, name); err != nil {
+		return err
+	}
+	var err error
+	t.await(func() { err = s.env.storage.DeleteRoom(name) })
+	return err
+}
+
+// closeDeletedRoom removes the members of a room and closes it, if it is open.
+func (s *core) closeDeletedRoom(t *task, name string) error {
 	r := s.rooms[irc.Fold(name)]
-	if r != nil && s.frozenSessions != nil {
-		s.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	if s.frozenSessions != nil {
 		return errUpgrading
 	}
-	if r != nil {
-		r.deleted = true
-		for u := range r.members {
-			s.serverNotification("KICK", r.name, u.nick, "The room was deleted").sendToRoom(r)
-			r.removeMember(u)
-		}
+	r.deleted = true
+	for u := range r.members {
+		s.serverNotification("KICK", r.name, u.nick, "The room was deleted").sendToRoom(r)
+		r.removeMember(u)
 	}
-	s.unlockAndCommit()
-	if r != nil {
-		if err := s.closeDeletedRoom(r); err != nil {
-			return err
-		}
-	}
-	room, _ := data.Named(name) // checkRoomExists has parsed the name
-	trash, err := os.MkdirTemp(s.dataDir, deletedPrefix)
-	if err != nil {
+	s.retryStatesLocked() // now, and not at the next tick
+	if err := r.waitDurable(t); err != nil {
+		r.deleted = false
 		return err
 	}
-	if err := os.Rename(filepath.Join(s.dataDir, filepath.FromSlash(room.Path)), filepath.Join(trash, "room")); err != nil {
-		return errors.Join(err, os.Remove(trash))
-	}
-	return errors.Join(durable.SyncDir(filepath.Join(s.dataDir, "rooms")), os.RemoveAll(trash))
-}
-
-// closeDeletedRoom closes a room that is marked as deleted and has no members.
-func (s *Service) closeDeletedRoom(r *room) error {
-	s.withLock(s.retryStatesLocked) // runPeriodicTasks may be waiting for openMu
-	if err := s.waitDurable(&r.conversation); err != nil {
-		s.withLock(func() { r.deleted = false })
-		return err
-	}
-	s.withLock(func() { delete(s.rooms, irc.Fold(r.name)) })
-	return r.log.Close()
+	delete(s.rooms, irc.Fold(name))
+	var err error
+	t.await(func() { err = r.log.Close() })
+	return err
 }

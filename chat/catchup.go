@@ -3,7 +3,6 @@ package chat
 import (
 	"weir/chat/irc"
 	"weir/chat/log"
-	"weir/serve"
 )
 
 const (
@@ -18,122 +17,140 @@ const (
 // replayBudget returns how many bytes of a room may be replayed now. A client that rejoins many
 // rooms must not be disconnected as too slow because of its replays.
 func (s *session) replayBudget() int {
-	if sent, _ := serve.Delivered(s.conn); sent {
-		s.replayedBytes.Store(0)
+	if sent, _ := s.conn.Delivered(); sent {
+		s.replayedBytes = 0
 	}
-	return min(maxReplayBytes, max(minReplayBytes, Outbox/2-int(s.replayedBytes.Load())))
+	return min(maxReplayBytes, max(minReplayBytes, Outbox/2-s.replayedBytes))
 }
 
 // catchUp replays to a new subscription and makes it live. A client without chathistory is first
 // sent the messages that its device missed. Every client is then sent the messages delivered since
-// it subscribed, the topic and the names. From then on, deliveries include it. It runs on a worker.
-// The receiver may be the reply collector of the subscription's session.
+// it subscribed, the topic and the names. From then on, deliveries include it. It is a task. The
+// receiver may be the reply collector of the subscription's session.
 func (s *session) catchUp(sub *subscription) {
 	f := sub.conversation
-	s.svc.mu.Lock()
 	// a delivery may be writing to this session, through an earlier subscription
-	f.waitDeliveredLocked()
+	f.waitDelivered(s.task)
 	if r := f.room; r != nil {
 		s.sendTopic(r)
 	}
-	upTo := sub.sentUpTo.Load() // the last delivery before it subscribed
-	s.svc.unlockAndCommit()
+	upTo := sub.sentUpTo // the last delivery before it subscribed
 	if !s.has(irc.CapChathistory) {
 		s.replay(sub, upTo)
 	}
 	s.sendReadMarker(f)
-	renameLine, show := f.renamer(), lineFormatter{}
-	for {
-		s.svc.mu.Lock()
-		if f.deliveredOffset <= upTo || sub.session.ownership == closedDuringJob || sub.state == unsubscribed {
-			break
-		}
-		now := f.deliveredOffset
-		s.svc.unlockAndCommit()
-		limit := s.svc.options().MaxReplay
-		lines := s.linesBetween(f, upTo, now, limit)
-		for _, line := range lines {
-			show.view = s.capSet().View()
-			s.replies = show.appendLine(s.replies, "", renameLine(line))
-		}
-		if upTo = now; len(lines) == limit { // there may be more lines
-			last := lines[len(lines)-1]
-			upTo = last.Offset() + int64(len(last))
-		}
+	for f.deliveredOffset > upTo && sub.isWanted() {
+		upTo = s.replayDelivered(sub, upTo)
 	}
-	defer s.svc.unlockAndCommit()
-	// left or kicked meanwhile
-	if sub.session.ownership == closedDuringJob || sub.state == unsubscribed {
+	if !sub.isWanted() {
 		return
 	}
 	if r := f.room; r != nil && !s.has(irc.CapNoImplicitNames) {
 		s.sendNames(r)
 	}
 	if s.flushRepliesLocked() {
-		sub.sentUpTo.Store(upTo)
+		sub.sentUpTo = upTo
 		sub.state = live
+		f.idleWaiters.wakeLocked()
 	} else {
 		s.svc.closeSlow(s)
 	}
 }
 
-// waitDeliveredLocked waits until no delivery of the conversation is writing. The caller holds mu.
-func (f *conversation) waitDeliveredLocked() {
-	for f.delivering {
-		f.svc.deliveryDone.Wait()
+// isWanted reports whether the session is connected and has not left, or been kicked.
+func (sub *subscription) isWanted() bool {
+	return sub.session.ownership != closedDuringTask && sub.state != unsubscribed
+}
+
+// replayDelivered replays messages that were delivered since the session subscribed. It returns the
+// offset up to which it did. It is a task.
+func (s *session) replayDelivered(sub *subscription, from int64) (upTo int64) {
+	f, limit := sub.conversation, s.svc.options().MaxReplay
+	upTo = f.deliveredOffset
+	renameLine, show := f.renamer(), lineFormatter{view: s.caps.View()}
+	var text []byte
+	before := upTo
+	s.task.await(func() {
+		lines := f.linesBetween(from, before, limit)
+		for _, line := range lines {
+			text = show.appendLine(text, "", renameLine(line))
+		}
+		if len(lines) == limit { // there may be more lines
+			last := lines[len(lines)-1]
+			upTo = last.Offset() + int64(len(last))
+		}
+	})
+	s.replies = append(s.replies, text...)
+	return upTo
+}
+
+// waitDelivered waits until no delivery of the conversation is writing. No subscriber was then sent
+// anything beyond deliveredOffset.
+func (f *conversation) waitDelivered(t *task) {
+	for f.delivery != nil {
+		f.deliveryWaiters.wait(t)
 	}
 }
 
 // waitDeliveredOffset waits for a running delivery and returns the offset up to which all
 // subscribers were sent everything. No subscriber was sent anything beyond it.
-func (f *conversation) waitDeliveredOffset() int64 {
-	f.svc.mu.Lock()
-	defer f.svc.mu.Unlock()
-	f.waitDeliveredLocked()
+func (f *conversation) waitDeliveredOffset(t *task) int64 {
+	f.waitDelivered(t)
 	return f.deliveredOffset
 }
 
-// replay sends the messages before an offset that the session's device missed.
+// replay sends the messages before an offset that the session's device missed. It is a task.
 func (s *session) replay(sub *subscription, upTo int64) {
-	f := sub.conversation
-	lines, err := f.completeMessages(dropOldest(s.missedLines(f, upTo), sub.session.replayBudget()))
-	s.logReadError(f, err)
-	if len(lines) == 0 {
-		return
-	}
-	caps, extra, id := s.capSet(), "", ""
-	if caps.Has(irc.CapBatch) {
+	f, budget, id, extra := sub.conversation, sub.session.replayBudget(), "", ""
+	if s.has(irc.CapBatch) {
 		id = s.svc.newBatchID()
 		extra = "batch=" + id
+	}
+	missed := s.missedLines(f, upTo)
+	renameLine, show := f.renamer(), lineFormatter{view: s.caps.View(), replayTime: s.svc.now}
+	var text []byte
+	n := 0
+	s.task.await(func() {
+		lines, err := f.completeMessages(dropOldest(missed(), budget))
+		f.logReadError(err)
+		for _, line := range lines {
+			text = show.appendLine(text, extra, renameLine(line))
+		}
+		n = len(lines)
+	})
+	if n == 0 {
+		return
+	}
+	if id != "" {
 		s.reply("BATCH", "+"+id, "chathistory", f.nameFor(s))
 	}
-	renameLine, show, before := f.renamer(), lineFormatter{view: caps.View(), replayTime: s.svc.fixed.Now()}, len(s.replies)
-	for _, line := range lines {
-		s.replies = show.appendLine(s.replies, extra, renameLine(line))
-	}
-	sub.session.replayedBytes.Add(int64(len(s.replies) - before))
+	s.replies = append(s.replies, text...)
+	sub.session.replayedBytes += len(text)
 	if id != "" {
 		s.reply("BATCH", "-"+id)
 	}
-	s.svc.counters.replayed.Add(int64(len(lines)))
+	s.svc.counts.Replayed += int64(n)
 }
 
-// missedLines returns the lines before upTo that the session's device has not received, the newest
-// if there are too many. A guest, or a device that is new to the room, has no read marker. It gets
-// the last unmarkedReplay lines.
-func (s *session) missedLines(f *conversation, upTo int64) []log.Line {
-	from, marked := int64(0), false
-	if s.login.Account != nil {
-		from, marked = s.svc.accounts.ReadMarker(s.login.Name, s.login.Device, f.logID)
+// missedLines returns a job that returns the lines before upTo that the session's device has not
+// received, the newest if there are too many. A guest, or a device that is new to the room, has no
+// read marker. It gets the last unmarkedReplay lines.
+func (s *session) missedLines(f *conversation, upTo int64) func() []log.Line {
+	login, limit := s.login, s.svc.options().MaxReplay
+	return func() []log.Line {
+		from, marked := int64(0), false
+		if login.Account != nil {
+			from, marked = f.svc.env.accounts.ReadMarker(login.Name, login.Device, f.logID)
+		}
+		if !marked {
+			return f.latestLines(min(unmarkedReplay, limit), upTo)
+		}
+		lines := f.latestLines(limit, upTo)
+		for len(lines) > 0 && lines[0].Offset() < from {
+			lines = lines[1:]
+		}
+		return lines
 	}
-	if !marked {
-		return s.latestLines(f, min(unmarkedReplay, s.svc.options().MaxReplay), upTo)
-	}
-	lines := s.latestLines(f, s.svc.options().MaxReplay, upTo)
-	for len(lines) > 0 && lines[0].Offset() < from {
-		lines = lines[1:]
-	}
-	return lines
 }
 
 // unmarkedReplay is the number of lines replayed to a client without a read marker.
@@ -150,17 +167,17 @@ func dropOldest(lines []log.Line, limit int) []log.Line {
 	return lines
 }
 
-// latestLines returns the newest n lines before an offset.
-func (s *session) latestLines(f *conversation, n int, before int64) []log.Line {
+// latestLines returns the newest n lines before an offset. It waits for the disk.
+func (f *conversation) latestLines(n int, before int64) []log.Line {
 	lines, err := f.log.Latest(n, before)
-	s.logReadError(f, err)
+	f.logReadError(err)
 	return lines
 }
 
-// linesBetween returns the first n lines from one offset to another.
-func (s *session) linesBetween(f *conversation, from, before int64, n int) []log.Line {
+// linesBetween returns the first n lines from one offset to another. It waits for the disk.
+func (f *conversation) linesBetween(from, before int64, n int) []log.Line {
 	lines, err := f.log.After(from, n)
-	s.logReadError(f, err)
+	f.logReadError(err)
 	for i, line := range lines {
 		if line.Offset() >= before {
 			return lines[:i]
@@ -169,17 +186,15 @@ func (s *session) linesBetween(f *conversation, from, before int64, n int) []log
 	return lines
 }
 
-func (s *session) logReadError(f *conversation, err error) {
+func (f *conversation) logReadError(err error) {
 	if err != nil {
-		s.svc.fixed.Log.Error("a log cannot be read", "log", f.logID, "error", err)
+		f.svc.fixed.Log.Error("a log cannot be read", "log", f.logID, "error", err)
 	}
 }
 
-// saveReadMarkers stores the read markers of all subscriptions whose client has acknowledged
-// everything it was sent.
-func (s *Service) saveReadMarkers() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// saveReadMarkersLocked stores the read markers of all subscriptions whose client has acknowledged
+// everything it was sent. The caller holds mu.
+func (s *core) saveReadMarkersLocked() {
 	for _, r := range s.rooms {
 		for _, sub := range r.subscriptions {
 			s.saveReadMarkerLocked(sub, ifAcknowledged)
@@ -206,14 +221,14 @@ const (
 
 // saveReadMarkerLocked stores how far the subscription's device has read, if its session has an
 // account and the condition holds. The caller holds mu.
-func (s *Service) saveReadMarkerLocked(sub *subscription, condition markerCondition) {
-	login, seen := sub.session.login, sub.sentUpTo.Load()
+func (s *core) saveReadMarkerLocked(sub *subscription, condition markerCondition) {
+	login, seen := sub.session.login, sub.sentUpTo
 	if login.Account == nil || seen == sub.savedMarker || sub.state == catchingUp || sub.session.outputLost {
 		return
 	}
-	if written, acked := serve.Delivered(sub.session.conn); !written || condition == ifAcknowledged && !acked {
+	if written, acked := sub.session.conn.Delivered(); !written || condition == ifAcknowledged && !acked {
 		return
 	}
 	sub.savedMarker = seen
-	s.accounts.SetReadMarker(login.Name, login.Device, sub.conversation.logID, seen)
+	s.env.accounts.SetReadMarker(login.Name, login.Device, sub.conversation.logID, seen)
 }

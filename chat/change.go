@@ -2,24 +2,20 @@ package chat
 
 import (
 	"bytes"
-	"os"
 	"slices"
-
-	"weir/internal/durable"
 )
 
 // A change of a room is a post in the room's order, like a message: a MODE, a TOPIC, a new spelling
 // of its name, or a change by an administrator. It is durable before it takes effect, and takes
 // effect before any client is notified:
 //
-//  1. planChanges: under mu, the changes of a batch are applied one by one to a draft of the room's
-//     settings.
-//  2. storeChanges: without mu, the draft replaces the state file.
-//  3. applyDraft: under mu, the draft becomes the room's settings, and the members are notified.
+//  1. planChanges: the changes of a batch are applied one by one to a draft of the room's settings.
+//  2. storeChanges: a job replaces the state file by the draft.
+//  3. applyDraft: the draft becomes the room's settings, and the members are notified.
 //
-// If the file cannot be written, all changes of the batch are refused and leave no trace. One
-// commit goroutine at a time processes a room, and only it changes the room's settings. So the
-// settings are the same in steps 1 and 3. Members may join and leave between these steps.
+// If the file cannot be written, all changes of the batch are refused and leave no trace. Only the
+// room's commit task changes its settings. So the settings are the same in steps 1 and 3. Members
+// may join and leave between these steps.
 //
 // The posts of a batch are in two lists of the conversation: batchPosts are those that get a line
 // in the log, changePosts those that do not. Before storeChanges has decided, all are in
@@ -83,35 +79,35 @@ func (n *notification) sendChangeToRoom(r *room, asker, to *session) {
 // storeChanges plans the changes of the current batch and stores them in the state file. It returns
 // the draft, and moves the posts without a log line from batchPosts to changePosts. On failure it
 // returns nil: it has refused and finished all changes of the batch.
-func (f *conversation) storeChanges() *draft {
+func (f *conversation) storeChanges(t *task) *draft {
 	d, state := f.planChanges(f.batchPosts)
 	var err error
+	storage, path := f.svc.env.storage, f.room.statePath()
+	contains := false // the state file contains the refused change
 	if state != nil {
-		err = durable.ReplaceFile(f.room.statePath, state, 0o600)
+		t.await(func() {
+			if err = storage.ReplaceFile(path, state); err != nil {
+				stored, readErr := storage.ReadFile(path)
+				contains = readErr == nil && bytes.Equal(stored, state)
+			}
+		})
 	}
 	if err == nil {
 		f.changePosts, f.batchPosts = movePosts(f.changePosts[:0], f.batchPosts, func(p post) bool { return !p.hasLogLine() })
 		return d
 	}
 	f.svc.fixed.Log.Error("a room's state cannot be written", "log", f.logID, "error", err)
-	f.checkRefusedState(state)
+	// the file was renamed, and the fsync of its folder failed
+	f.stateDirty = f.stateDirty || contains
 	f.changePosts, f.batchPosts = movePosts(f.changePosts[:0], f.batchPosts, func(p post) bool { return p.change != nil })
-	f.reportRefused(f.changePosts, err)
-	f.finishChanges()
+	f.reportRefusedLocked(f.changePosts, err)
+	f.finishChangesLocked()
 	return nil
 }
 
 // hasLogLine reports whether the post gets a line in the room's log. Of the changes, only those
 // with a text for readers of the log, such as TOPIC, have one.
 func (p *post) hasLogLine() bool { return p.entry.Body != "" }
-
-// checkRefusedState marks the state file as dirty if it contains the refused change. This happens
-// if the file was renamed and the fsync of its folder failed.
-func (f *conversation) checkRefusedState(refused []byte) {
-	if stored, err := os.ReadFile(f.room.statePath); err == nil && bytes.Equal(stored, refused) {
-		f.svc.withLock(func() { f.stateDirty = true })
-	}
-}
 
 // movePosts moves the posts that moves selects to the end of moved.
 func movePosts(moved, posts []post, moves func(post) bool) (_, left []post) {
@@ -124,22 +120,17 @@ func movePosts(moved, posts []post, moves func(post) bool) (_, left []post) {
 }
 
 // planChanges applies the changes of posts to a draft and returns it with its encoded state file.
-// State is nil if the file is up to date. The state is encoded without mu, because a room with many
-// ranks would hold it for long. This is safe: while a commit goroutine processes the conversation,
-// no other goroutine changes the draft or the room's settings and name.
+// State is nil if the file is up to date.
 func (f *conversation) planChanges(posts []post) (d *draft, state []byte) {
-	server, dirty := f.svc.fixed.Name, false
-	f.svc.withLock(func() {
-		d = f.room.draft()
-		for _, p := range posts {
-			if p.change != nil {
-				p.change(d)
-			}
+	d = f.room.draft()
+	for _, p := range posts {
+		if p.change != nil {
+			p.change(d)
 		}
-		dirty = f.stateDirty
-	})
+	}
+	server := f.svc.fixed.Name
 	state = d.encodeState(server, d.name)
-	if !dirty && bytes.Equal(state, f.room.encodeState(server, f.room.name)) {
+	if !f.stateDirty && bytes.Equal(state, f.room.encodeState(server, f.room.name)) {
 		state = nil
 	}
 	return d, state
@@ -148,7 +139,7 @@ func (f *conversation) planChanges(posts []post) (d *draft, state []byte) {
 // retryStatesLocked schedules the rooms whose state file is dirty because the disk refused it. The
 // periodic tasks call it: an immediate retry would use a whole CPU and flood the log while the disk
 // is full. The caller holds mu.
-func (s *Service) retryStatesLocked() {
+func (s *core) retryStatesLocked() {
 	for _, r := range s.rooms {
 		if r.stateDirty {
 			s.scheduleLocked(&r.conversation)
@@ -158,9 +149,12 @@ func (s *Service) retryStatesLocked() {
 
 // revertChanges is called when the log has refused the lines of batchPosts. It returns a draft with
 // the changes of changePosts alone, which have no line, and stores it.
-func (f *conversation) revertChanges() *draft {
+func (f *conversation) revertChanges(t *task) *draft {
 	d, _ := f.planChanges(f.changePosts)
-	if err := durable.ReplaceFile(f.room.statePath, d.encodeState(f.svc.fixed.Name, d.name), 0o600); err != nil {
+	state, err := d.encodeState(f.svc.fixed.Name, d.name), error(nil)
+	path := f.room.statePath()
+	t.await(func() { err = f.svc.env.storage.ReplaceFile(path, state) })
+	if err != nil {
 		f.svc.fixed.Log.Error("a room's state file has a change that its log refused", "log", f.logID, "error", err)
 		d.whenApplied(func() { f.stateDirty = true })
 	}
@@ -169,25 +163,23 @@ func (f *conversation) revertChanges() *draft {
 
 // applyDraft makes the draft the current state of the room and notifies the members.
 func (f *conversation) applyDraft(d *draft) {
-	f.svc.withLock(func() {
-		r := f.room
-		r.settings, r.name, f.stateDirty = d.settings, d.name, false
-		for u, ranks := range d.memberRanks {
-			if m := r.members[u]; m != nil {
-				m.ranks = ranks
-			}
+	r := f.room
+	r.settings, r.name, f.stateDirty = d.settings, d.name, false
+	for u, ranks := range d.memberRanks {
+		if m := r.members[u]; m != nil {
+			m.ranks = ranks
 		}
-		for _, f := range d.onApplied {
-			f()
-		}
-	})
-	f.finishChanges()
+	}
+	for _, f := range d.onApplied {
+		f()
+	}
+	f.finishChangesLocked()
 }
 
-// finishChanges finishes and removes changePosts: the changes that need no log line, or that were
-// refused.
-func (f *conversation) finishChanges() {
-	f.finishPosts(f.changePosts)
+// finishChangesLocked finishes and removes changePosts: the changes that need no log line, or that
+// were refused. The caller holds mu.
+func (f *conversation) finishChangesLocked() {
+	f.finishPostsLocked(f.changePosts)
 	clear(f.changePosts)
 	f.changePosts = f.changePosts[:0]
 }

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -151,6 +152,17 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	}
 }
 
+// failingSync is a storage whose fsync of folders fails: a file is replaced, and the error says
+// that it is not.
+type failingSync struct{ storage }
+
+func (f failingSync) ReplaceFile(path string, contents []byte) error {
+	if err := f.storage.ReplaceFile(path, contents); err != nil {
+		return err
+	}
+	return errors.New("the folder cannot be synced")
+}
+
 // If a state file was renamed into place and then the fsync of its folder failed, the change is
 // refused, and yet the file contains it. Then the room is dirty, and its file is written again.
 func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
@@ -159,28 +171,23 @@ func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 	ann.send("JOIN #r", "MODE #r +k key", "PING x")
 	ann.until("PONG")
 	before := s.stateFile("#r")
-	path := filepath.Join(s.dir, "rooms", "#r", "state")
-	refused := []byte(strings.Replace(before, "+ntk key", "+nt", 1))
-	for _, there := range []string{before, string(refused)} {
-		if err := os.WriteFile(path, []byte(there), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var r *room
-		s.chat.withLock(func() { r = s.chat.rooms["#r"] })
-		r.checkRefusedState(refused)
-		s.chat.withLock(func() {
-			if r.stateDirty != (there != before) {
-				t.Errorf("with %q in the file: got dirty %v, want %v", there, r.stateDirty, there != before)
-			}
-			s.chat.retryStatesLocked()
-		})
-		// until the commit net has written the file, if it was dirty
-		for writing := true; writing; {
-			s.chat.withLock(func() { writing = r.stateDirty || r.inCommitNet })
-		}
-		if after := s.stateFile("#r"); after != before {
-			t.Errorf("after the refused changes: got the state file %q, want it as before: %q", after, before)
-		}
+	disk := s.chat.env.storage
+	s.chat.withLock(func() { s.chat.env.storage = failingSync{disk} })
+	ann.send("MODE #r -k key")
+	ann.until("FAIL MODE TEMPORARILY_UNAVAILABLE #r")
+	if after := s.stateFile("#r"); after == before {
+		t.Fatalf("got the state file %q, want the refused change in it", after)
+	}
+	s.chat.withLock(func() {
+		s.chat.env.storage = disk
+		s.chat.retryStatesLocked()
+	})
+	// until the commit task has written the file
+	for writing := true; writing; {
+		s.chat.withLock(func() { writing = s.chat.rooms["#r"].stateDirty || s.chat.rooms["#r"].committing })
+	}
+	if after := s.stateFile("#r"); after != before {
+		t.Errorf("after the refused change: got the state file %q, want it as before: %q", after, before)
 	}
 }
 

@@ -1,9 +1,6 @@
 package chat
 
-import (
-	"runtime"
-	"time"
-)
+import "time"
 
 // A busy conversation opens a coalescing window before a batch: posts that arrive during the window
 // form one batch. The first post waits for some milliseconds at most. A post does not wait after a
@@ -39,46 +36,33 @@ func (f *conversation) coalescingWindowLocked() (window time.Duration, enoughPos
 }
 
 // awaitsWindowLocked reports whether pending posts must wait for the end of a coalescing window,
-// and sets the timer of that window. The caller holds mu.
+// which it opens if necessary. The caller holds mu.
 func (f *conversation) awaitsWindowLocked() bool {
 	window, enoughPosts := f.coalescingWindowLocked()
-	if f.stateDirty || len(f.pending) >= enoughPosts {
+	switch {
+	case f.stateDirty || len(f.pending) >= enoughPosts:
+		f.windowIsOpen = false
+		return false
+	case f.windowIsOpen:
+		return true
+	case f.svc.now.Sub(f.lastDeliveryAt) > 2*window:
 		return false
 	}
-	now := time.Now()
-	if f.windowEnd.IsZero() {
-		if now.Sub(f.lastDeliveryAt) > 2*window {
-			return false
+	f.windowIsOpen = true
+	f.windows++
+	opened := f.windows
+	f.svc.afterLocked(window, func() {
+		if f.windowIsOpen && f.windows == opened {
+			f.endWindowLocked()
 		}
-		f.windowEnd = now.Add(window)
-	}
-	left := f.windowEnd.Sub(now)
-	if left <= 0 {
-		return false
-	}
-	if !f.windowTimerRuns {
-		f.windowTimerRuns = true
-		if f.windowTimer == nil {
-			// needs no stop: after the end it finds nothing pending
-			f.windowTimer = time.AfterFunc(left, f.endWindow)
-		} else {
-			f.windowTimer.Reset(left)
-		}
-	}
+	})
 	return true
 }
 
-// endWindow ends a coalescing window. It yields to the goroutine that commits: otherwise the
-// runtime's monitor, which checks a thread in fsync every 70 us, wakes five times as often.
-func (f *conversation) endWindow() {
-	if f.svc.withLock(f.commitPendingLocked) {
-		runtime.Gosched()
-	}
-}
-
-// commitPendingLocked schedules the conversation if posts are pending. The caller holds mu.
-func (f *conversation) commitPendingLocked() {
-	if f.windowTimerRuns = false; len(f.pending) > 0 && f.svc.phase != phaseStopping {
-		f.svc.scheduleLocked(f)
+// endWindowLocked ends the coalescing window. The caller holds mu.
+func (f *conversation) endWindowLocked() {
+	f.windowIsOpen = false
+	if len(f.pending) > 0 && !f.committing && !f.renaming {
+		f.startCommitLocked()
 	}
 }

@@ -27,11 +27,11 @@ func TestPostsAreCoalesced(t *testing.T) {
 		{"without coalescing a large room is like a small one", 64, 1, 1, soon, false, false, true},
 		{"without coalescing answers wait for one another", 64, 20, 9, soon, false, true, true},
 	} {
-		f, _ := crowd(t, c.members, 1)
+		s, f, _ := crowd(t, c.members, 1)
 		o := *f.svc.options()
 		o.NoCoalescing = c.noCoalescing
-		f.svc.currentOptions.Store(&o)
-		f.svc.withLock(func() {
+		f.svc.current = &o
+		s.withLock(func() {
 			f.lastDeliveryAt, f.lastBatchSize = time.Now().Add(c.lastDelivery), c.lastBatchSize
 			f.stateDirty, f.pending = c.stateDirty, make([]post, c.pending)
 			if got := f.awaitsWindowLocked(); got != c.waits {
@@ -44,12 +44,12 @@ func TestPostsAreCoalesced(t *testing.T) {
 
 // A window ends by itself, and the waiting posts are delivered.
 func TestACoalescingWindowEnds(t *testing.T) {
-	f, sinks := crowd(t, 64, 1)
+	s, f, sinks := crowd(t, 64, 1)
 	f.lastDeliveryAt = time.Now().Add(time.Hour)
-	f.svc.withLock(func() {
+	s.withLock(func() {
 		f.putLocked(post{sender: f.subscriptions[0].session, isMessage: true, lastLine: true, entry: f.entries[0]})
 	})
-	for end := time.Now().Add(testTimeout); f.svc.counters.deliveries.Load() == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testTimeout); s.Counts().Deliveries == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no member received the message within the timeout")
 		}

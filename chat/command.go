@@ -30,7 +30,7 @@ func init() {
 
 // runCommandLocked runs a command. The caller holds mu.
 func (s *session) runCommandLocked(m *irc.Message) {
-	s.svc.counters.commands.Add(1)
+	s.svc.counts.Commands++
 	label := ""
 	if s.has(irc.CapLabeledResponse) {
 		if _, l := m.GetTag("label"); l != "" && len(l) <= 64 {
@@ -41,7 +41,9 @@ func (s *session) runCommandLocked(m *irc.Message) {
 	if s.checkCommand(m) {
 		handlers[m.Command](s, m)
 	}
-	if s.job == nil { // otherwise a worker finishes the command
+	if len(s.work) > 0 {
+		s.runWorkLocked() // finishes the command
+	} else {
 		s.finishCommand()
 	}
 }

@@ -3,52 +3,55 @@ package chat
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"weir/chat/log"
-	"weir/flow"
 )
 
-// The commit net is a queue of conversations with pending posts, and goroutines that run its one
-// stage for four of them at once. conversation.go shows how a conversation gets there. It is in the
-// net at most once, so its batches are in order. The stage has three steps:
+// The commit task of a conversation stores and delivers its pending posts, batch by batch.
+// conversation.go shows when it starts. A conversation has one at most, so its batches are in
+// order. A batch takes these steps:
 //
-//  1. commit takes the pending posts and writes the room's state file if it changes. Then it
+//  1. commitBatch takes the pending posts and writes the room's state file if it changes. Then it
 //     appends the lines to the log by one write and one fsync. So a topic is on disk both as state
 //     and as line before any client receives it.
 //  2. deliver sends the batch to all subscribers: see deliver.go.
-//  3. requeue puts the conversation back if more posts are pending.
+//  3. If more posts are pending, the task waits for its next turn behind other conversations.
 //
-// Commit and delivery share one stage, because at some hundred messages per second waking up
+// One worker runs both jobs of a batch, because at some hundred messages per second waking up
 // another goroutine costs more than it frees.
 
 var errStopping = errors.New("the server is stopping")
 
-// commitAndDeliver is the stage of the commit net.
-func (s *Service) commitAndDeliver(f *conversation, out *flow.Out[*conversation]) {
-	if f == nil { // startGoroutines probes whether the net runs
-		return
-	}
-	s.commit(f)
-	d := s.deliveryPool.Get().(*delivery)
-	s.deliver(f, d)
-	s.requeue(f, d, out)
-	s.deliveryPool.Put(d)
+// startCommitLocked starts the commit task. The caller holds mu.
+func (f *conversation) startCommitLocked() {
+	f.committing = true
+	f.svc.startTaskLocked(commitJobs, f.commit, f.failCommitLocked)
 }
 
-// commit stores the pending posts: first the room's state file (see change.go), then the log lines.
-func (s *Service) commit(f *conversation) {
-	s.mu.Lock()
+// commit is the commit task.
+func (f *conversation) commit(t *task) {
+	for again := true; again; {
+		t.awaitTurn()
+		f.commitBatch(t)
+		f.deliver(t)
+		again = len(f.pending) > 0 && f.canCommitLocked()
+	}
+	f.committing = false
+	f.idleWaiters.wakeLocked()
+}
+
+// commitBatch stores the pending posts: first the room's state file (see change.go), then the log
+// lines.
+func (f *conversation) commitBatch(t *task) {
 	f.batchPosts, f.pending = f.pending, f.batchPosts[:0]
 	changes := f.stateDirty
-	s.mu.Unlock()
 	f.entries = f.entries[:0]
 	for i := range f.batchPosts {
 		changes = changes || f.batchPosts[i].change != nil
 	}
 	var d *draft
 	if changes {
-		d = f.storeChanges()
+		d = f.storeChanges(t)
 	}
 	linesChange := false // a post with a line also changes the room
 	for i := range f.batchPosts {
@@ -57,67 +60,58 @@ func (s *Service) commit(f *conversation) {
 	}
 	f.batch, f.batchErr = log.Batch{}, nil
 	if len(f.entries) > 0 {
-		began := time.Now()
-		f.batch, f.batchErr = f.log.Append(f.entries)
-		s.fixed.OnCommit(time.Since(began), f.batchErr)
+		t.await(f.appendBatch)
 	}
 	if f.batchErr != nil && linesChange {
-		d = f.revertChanges()
+		d = f.revertChanges(t)
 	}
 	if d != nil {
 		f.applyDraft(d)
 	}
 }
 
-// failConversation finishes the posts of a conversation that dropped out of the net because a stage
-// panicked or the service stops.
-func (s *Service) failConversation(f *conversation, reason error) {
-	if f == nil {
-		return
-	}
-	s.fixed.Log.Error("messages were lost before they were acknowledged, or not delivered to all", "log", f.logID, "error", reason)
-	s.mu.Lock()
+// newAppendJob returns the job that appends the current batch to the log.
+func (f *conversation) newAppendJob() func() {
+	return func() { f.batch, f.batchErr = f.log.Append(f.entries) }
+}
+
+// failCommitLocked finishes the posts of a conversation whose commit task has panicked or was
+// stopped. The caller holds mu.
+func (f *conversation) failCommitLocked(reason error) {
+	f.svc.fixed.Log.Error("messages were lost before they were acknowledged, or not delivered to all", "log", f.logID, "error", reason)
 	posts := slices.Concat(f.changePosts, f.batchPosts, f.pending)
 	stored := 0
-	if f.delivering {
+	if f.delivery != nil { // interrupted
 		stored = len(f.batchPosts)
-		f.abortDeliveryLocked()
+		f.recordReceiversLocked(f.delivery)
 	}
 	f.changePosts, f.batchPosts, f.pending = nil, nil, nil
-	f.inCommitNet = false
-	s.mu.Unlock()
-	f.reportRefused(posts[stored:], reason)
-	f.finishPosts(posts)
+	f.committing = false
+	f.idleWaiters.wakeLocked()
+	f.reportRefusedLocked(posts[stored:], reason)
+	f.finishPostsLocked(posts)
 }
 
-// abortDeliveryLocked ends an interrupted delivery. It disconnects the subscribers that were not
-// sent the batch, so that they reconnect and read it from the log. The caller holds mu.
-func (f *conversation) abortDeliveryLocked() {
-	for _, sub := range f.subscriptions {
-		if sub.state == live && sub.sentUpTo.Load() < f.deliveredOffset {
-			f.svc.closeSlow(sub.session)
-		}
-	}
-	f.delivering = false
-	f.svc.deliveryDone.Broadcast()
-}
-
-// reportRefused notifies the senders of posts that these were not stored.
-func (f *conversation) reportRefused(posts []post, reason error) {
-	f.svc.counters.notStored.Add(int64(len(posts)))
+// reportRefusedLocked notifies the senders of posts that these were not stored. The caller holds
+// mu.
+func (f *conversation) reportRefusedLocked(posts []post, reason error) {
+	f.svc.counts.NotStored += int64(len(posts))
 	for _, p := range posts {
 		if p.onRefused != nil {
-			f.svc.withLock(p.onRefused)
+			p.onRefused()
 		} else if p.lastLine {
 			p.sender.conn.Send(p.sender.notStoredReply(f, p, reason))
 		}
 	}
 }
 
-// finishPosts counts posts as done, and wakes the sessions that wait for them.
-func (f *conversation) finishPosts(posts []post) {
+// finishPostsLocked counts posts as done, and wakes the sessions that wait for them. The caller
+// holds mu.
+func (f *conversation) finishPostsLocked(posts []post) {
 	for _, p := range posts {
-		if s := p.sender; s.pendingMessages.Add(-1) == 0 && s.postWhenDelivered.Swap(false) {
+		s := p.sender
+		if s.pendingMessages--; s.pendingMessages == 0 && s.postWhenDelivered {
+			s.postWhenDelivered = false
 			s.conn.Post()
 		}
 	}

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"weir/chat/irc"
@@ -15,41 +14,40 @@ import (
 //     (putLocked). A post is a line for the log, or a change of the room, or both.
 //  2. In a busy conversation, pending posts wait until its coalescing window ends. This is a time
 //     of some milliseconds in which further posts join the same batch (coalesce.go).
-//  3. The conversation enters the commit net (scheduleLocked, unlockAndCommit). The net is a queue
-//     of conversations with a few goroutines that run its one stage, the commit stage. A
-//     conversation is in the net at most once, so its messages have one order.
-//  4. The stage takes all pending posts as a batch and stores it by one fsync (commit.go).
-//  5. The stage then delivers the batch: it writes the lines to the session of each live
-//     subscription (deliver.go). If more posts are pending, the conversation enters the net again.
+//  3. The commit task of the conversation starts (scheduleLocked). A conversation has one at most,
+//     so its messages have one order.
+//  4. The task takes all pending posts as a batch and stores it by one fsync (commit.go).
+//  5. The task then delivers the batch: it writes the lines to the session of each live
+//     subscription (deliver.go). If more posts are pending, it goes on with the next batch.
 
 // conversation is a sequence of messages with a log: a room, or the direct messages of two
 // accounts.
 type conversation struct {
-	svc      *Service
-	name     string           // name of the room; of a direct conversation, both accounts
-	logID    string           // the log's id, under which read markers are stored
-	self     [1]*conversation // the conversation itself, as the batch that Net.Put takes
-	log      *log.Log
+	svc      *core
+	name     string // name of the room; of a direct conversation, both accounts
+	logID    string // the log's id, under which read markers are stored
+	log      conversationLog
 	room     *room     // nil: direct conversation
 	accounts [2]string // folded accounts of a direct conversation
 
 	// Guarded by Service.mu.
 	subscriptions   []*subscription
-	pending         []post      // posts for the next batch
-	inCommitNet     bool        // it waits in the commit net, or the commit stage runs it
-	deliveredOffset int64       // log offset up to which messages have been delivered
-	stateDirty      bool        // the state file lags behind the room's state
-	renaming        bool        // it is being renamed: pending posts wait
-	delivering      bool        // the stage is writing a batch to subscribers
-	indexedOffset   int64       // log offset up to which the search index is current
-	lastUsed        time.Time   // when it was opened, or the last subscriber left
-	lastDeliveryAt  time.Time   // start of the last delivery
-	windowEnd       time.Time   // end of the coalescing window; zero: none is open
-	lastBatchSize   int         // number of posts of the last delivery
-	windowTimer     *time.Timer // calls endWindow; nil: never needed so far
-	windowTimerRuns bool        // windowTimer is running
+	pending         []post    // posts for the next batch
+	committing      bool      // it has a commit task
+	deliveredOffset int64     // log offset up to which messages have been delivered
+	stateDirty      bool      // the state file lags behind the room's state
+	renaming        bool      // it is being renamed: pending posts wait
+	delivery        *delivery // by which a batch is being written to subscribers; nil: none
+	deliveryWaiters taskQueue // tasks that wait for the end of the delivery
+	idleWaiters     taskQueue // tasks that wait until the conversation is idle
+	indexedOffset   int64     // log offset up to which the search index is current
+	lastUsed        time.Time // when it was opened, or the last subscriber left
+	lastDeliveryAt  time.Time // start of the last delivery
+	lastBatchSize   int       // number of posts of the last delivery
+	windowIsOpen    bool      // a coalescing window is open
+	windows         uint64    // number of coalescing windows so far
 
-	// Owned by the commit stage: only its call that runs the conversation uses them.
+	// Owned by the commit task and its jobs.
 
 	// Posts of the current batch. When the room's changes have been stored or refused, storeChanges
 	// moves posts that the log does not get to changePosts.
@@ -59,6 +57,7 @@ type conversation struct {
 	batch       log.Batch   // lines of batchPosts as stored
 	batchErr    error       // why the log refused the batch; nil: stored
 	batchStamp  uint64      // number of the batch's delivery, unique in the service; see deliver.go
+	appendBatch func()      // job that appends the batch to the log
 }
 
 // post is one line for the log and the subscribers, or a change of the room, or both.
@@ -77,24 +76,21 @@ type post struct {
 	onRefused func()
 }
 
-// subscription is a session's state in a conversation: how far it has been sent.
+// subscription is a session's state in a conversation: how far it has been sent. Guarded by
+// Service.mu.
 type subscription struct {
 	session      *session
 	conversation *conversation
-	state        subscriptionState // guarded by Service.mu
-	sentUpTo     atomic.Int64      // log offset up to which everything was sent
-	// the current batch has posts of the session; owned by the commit stage
-	hasOwnPosts bool
-	// the current batch has labeled posts of the session; owned by the commit stage
-	hasLabeledPosts bool
-	savedMarker     int64 // guarded by Service.mu: the stored read marker; -1: none yet
+	state        subscriptionState
+	sentUpTo     int64 // log offset up to which everything was sent
+	savedMarker  int64 // the stored read marker; -1: none yet
 }
 
 // subscriptionState says whether a subscription's session receives batches that are delivered.
 type subscriptionState uint8
 
 const (
-	// catchingUp: it does not. A worker sends it older messages from the log first.
+	// catchingUp: it does not. A task sends it older messages from the log first.
 	catchingUp subscriptionState = iota
 	// live: it receives every batch.
 	live
@@ -105,8 +101,7 @@ const (
 // maxPendingMessages limits the undelivered messages of a session.
 const maxPendingMessages = 64
 
-// putLocked adds posts to the next batch. The caller holds mu and releases it by
-// Service.unlockAndCommit.
+// putLocked adds posts to the next batch. The caller holds mu and releases it by Service.unlock.
 //
 // A session with undelivered posts may only send further messages to the same room
 // (session.canRun), which keeps its replies in order. pendingTarget is that room. It is empty for a
@@ -118,55 +113,33 @@ func (f *conversation) putLocked(posts ...post) {
 		target = irc.Fold(f.name)
 	}
 	for _, p := range posts {
-		p.sender.pendingMessages.Add(1)
+		p.sender.pendingMessages++
 		p.sender.pendingTarget = target
 	}
 	f.pending = append(f.pending, posts...)
 	f.svc.scheduleLocked(f)
 	for i := range posts {
 		if posts[i].entry.Body != "" {
-			f.svc.counters.messages.Add(1)
+			f.svc.counts.Messages++
 		}
 	}
 }
 
-// scheduleLocked adds a conversation to those that unlockAndCommit puts into the commit net. It
-// does nothing if the conversation is in the net already, is being renamed, or must wait for the
-// end of its coalescing window. The caller holds mu.
-func (s *Service) scheduleLocked(f *conversation) {
-	if !f.inCommitNet && !f.renaming && !f.awaitsWindowLocked() {
-		f.inCommitNet, f.windowEnd = true, time.Time{}
-		s.toCommit = append(s.toCommit, f)
+// scheduleLocked starts the commit task of a conversation, unless it has one or must wait. The
+// caller holds mu.
+func (s *core) scheduleLocked(f *conversation) {
+	if !f.committing && f.canCommitLocked() {
+		f.startCommitLocked()
 	}
 }
 
-// withLock calls f under mu. It reports whether f scheduled conversations, which are then in the
-// commit net. The lock is released even if f panics.
-func (s *Service) withLock(f func()) (committed bool) {
-	s.mu.Lock()
-	defer func() { committed = s.unlockAndCommit() }()
-	f()
-	return false
-}
-
-// unlockAndCommit releases mu and puts the scheduled conversations into the commit net. It reports
-// whether there were any. Put does not block: the net's queue has room for all conversations.
-func (s *Service) unlockAndCommit() (committed bool) { return s.unlockAndPut(s.commitNet.Put) }
-
-// unlockAndPut releases mu and puts the scheduled conversations into the commit net by put, which
-// returns how many it accepted: none when the net has stopped. Their posts are then refused. It
-// reports whether conversations were scheduled.
-func (s *Service) unlockAndPut(put func([]*conversation) int) (committed bool) {
-	var few [4]*conversation
-	scheduled := append(few[:0], s.toCommit...)
-	s.toCommit = s.toCommit[:0]
-	s.mu.Unlock()
-	for _, f := range scheduled {
-		if put(f.self[:]) == 0 {
-			s.failConversation(f, errStopping)
-		}
+// canCommitLocked reports whether a batch may be committed: the conversation is not being renamed,
+// and need not wait for the end of its coalescing window. The caller holds mu.
+func (f *conversation) canCommitLocked() bool {
+	if f.renaming || f.awaitsWindowLocked() {
+		return false
 	}
-	return len(scheduled) > 0
+	return true
 }
 
 // subscriptionOf returns the session's subscription, or nil.
@@ -185,8 +158,9 @@ func (f *conversation) unsubscribeLocked(s *session) {
 		if sub.session == s {
 			f.svc.saveReadMarkerLocked(sub, ifWritten)
 			sub.state = unsubscribed
+			f.idleWaiters.wakeLocked()
 			f.subscriptions = slices.Delete(f.subscriptions, i, i+1)
-			f.lastUsed = f.svc.fixed.Now()
+			f.lastUsed = f.svc.now
 			return
 		}
 	}
@@ -196,13 +170,12 @@ func (f *conversation) unsubscribeLocked(s *session) {
 const idleTimeout = time.Minute
 
 // closeIdle closes conversations that have been idle for idleTimeout, because the log of each has
-// three open files.
-func (s *Service) closeIdle() {
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
+// three open files. It is a task.
+func (s *core) closeIdle(t *task) {
+	s.opening.lock(t)
+	defer s.opening.unlock()
 	var idle []*conversation
-	s.mu.Lock()
-	before := s.fixed.Now().Add(-idleTimeout)
+	before := s.now.Add(-idleTimeout)
 	for key, r := range s.rooms {
 		if r.joinsUnderWay == 0 && r.isIdleLocked(before) {
 			idle = append(idle, &r.conversation)
@@ -215,17 +188,23 @@ func (s *Service) closeIdle() {
 			delete(s.directs, key)
 		}
 	}
-	s.mu.Unlock()
 	for _, f := range idle {
-		if err := f.log.Close(); err != nil {
-			s.fixed.Log.Error("a log cannot be closed", "log", f.logID, "error", err)
-		}
-		f.removeFolderIfUnused()
+		f.close(t)
 	}
+}
+
+// close closes the log of a conversation, and removes the folder if nothing was ever stored there.
+func (f *conversation) close(t *task) {
+	path := f.pathLocked()
+	t.await(func() {
+		if err := f.svc.env.storage.CloseLog(path, f.log); err != nil {
+			f.svc.fixed.Log.Error("a log cannot be closed", "log", f.logID, "error", err)
+		}
+	})
 }
 
 // isIdleLocked reports whether a conversation has neither subscribers nor work, and was last used
 // before the given time. The caller holds mu.
 func (f *conversation) isIdleLocked(before time.Time) bool {
-	return len(f.subscriptions) == 0 && len(f.pending) == 0 && !f.inCommitNet && !f.stateDirty && f.lastUsed.Before(before)
+	return len(f.subscriptions) == 0 && len(f.pending) == 0 && !f.committing && !f.stateDirty && f.lastUsed.Before(before)
 }

@@ -6,14 +6,24 @@ import (
 
 	"weir/chat/irc"
 	"weir/chat/log"
-	"weir/flow"
 )
 
 // delivery holds buffers that are reused from batch to batch, so that a delivery allocates nothing.
 type delivery struct {
-	subscriptions []*subscription
-	views         [irc.Views]encodedBatch
-	senderText    []byte // batch as encoded for a sender
+	conversation *conversation
+	sendAll      func() // job that sends the batch to the receivers
+	receivers    []receiver
+	views        [irc.Views]encodedBatch
+	senderText   []byte // batch as encoded for a sender
+}
+
+// receiver is a subscriber to which a batch is written.
+type receiver struct {
+	*subscription
+	caps            irc.Caps
+	hasOwnPosts     bool // the batch has posts of its session
+	hasLabeledPosts bool // the batch has labeled posts of its session
+	tookBatch       bool // its connection took the batch
 }
 
 // encodedBatch is a batch encoded for one view.
@@ -31,91 +41,107 @@ func (e *encodedBatch) line(i int) []byte {
 	return e.text[e.lineEnds[i-1]:e.lineEnds[i]]
 }
 
-// deliver sends the batch to all live subscribers.
-func (s *Service) deliver(f *conversation, d *delivery) {
-	d.subscriptions = d.subscriptions[:0]
+// deliver sends the current batch to all live subscribers. It is a part of the commit task.
+func (f *conversation) deliver(t *task) {
 	if f.batchErr == nil && len(f.batchPosts) > 0 {
-		s.withLock(func() { f.beginDeliveryLocked(d) })
+		d := f.svc.takeDeliveryLocked()
+		f.beginDeliveryLocked(d)
+		t.await(d.sendAll)
+		f.recordReceiversLocked(d)
+		f.svc.idleDeliveries = append(f.svc.idleDeliveries, d)
 	}
-	for _, sub := range d.subscriptions {
-		d.send(f, sub)
+	f.finishBatchLocked()
+}
+
+// takeDeliveryLocked returns a delivery that is not in use. The caller holds mu.
+func (s *core) takeDeliveryLocked() *delivery {
+	if last := len(s.idleDeliveries) - 1; last >= 0 {
+		d := s.idleDeliveries[last]
+		s.idleDeliveries = s.idleDeliveries[:last]
+		return d
 	}
-	s.counters.deliveries.Add(int64(len(d.subscriptions) * len(f.batchPosts)))
-	if f.batchErr != nil {
-		s.fixed.Log.Error("messages refused", "log", f.logID, "messages", len(f.batchPosts), "error", f.batchErr)
-		f.reportRefused(f.batchPosts, f.batchErr)
+	d := new(delivery)
+	d.sendAll = func() {
+		for i := range d.receivers {
+			d.send(&d.receivers[i])
+		}
 	}
-	s.counters.batches.Add(1)
-	f.finishPosts(f.batchPosts)
-	clear(f.batchPosts)
-	f.batchPosts = f.batchPosts[:0]
+	return d
 }
 
 // beginDeliveryLocked starts a delivery: from now on the batch counts as delivered, and all current
 // live subscribers receive it. The caller holds mu.
 func (f *conversation) beginDeliveryLocked(d *delivery) {
+	d.conversation, d.receivers = f, d.receivers[:0]
 	f.deliveredOffset = f.batch.End
-	f.delivering, f.lastDeliveryAt, f.lastBatchSize = true, time.Now(), len(f.batchPosts)
+	f.delivery, f.lastDeliveryAt, f.lastBatchSize = d, time.Now(), len(f.batchPosts)
 	f.svc.lastStamp++
 	f.batchStamp = f.svc.lastStamp
 	for i := range f.batchPosts {
 		p := &f.batchPosts[i]
 		p.sender.deliveryStamp, p.sender.deliveryLabeled = f.batchStamp, p.label != "" || p.sender.deliveryStamp == f.batchStamp && p.sender.deliveryLabeled
 	}
-	d.subscriptions = f.appendReceiversLocked(d.subscriptions)
-	for _, sub := range d.subscriptions {
-		s := sub.session
-		sub.hasOwnPosts, sub.hasLabeledPosts = s.deliveryStamp == f.batchStamp, s.deliveryStamp == f.batchStamp && s.deliveryLabeled
-	}
-}
-
-// requeue puts a conversation back into the net if posts are pending, or else takes it out. It also
-// stores the read markers of sessions that left during the delivery: they were sent the batch after
-// unsubscribeLocked had stored their marker. A state file that the disk refused waits for
-// retryStatesLocked.
-func (s *Service) requeue(f *conversation, d *delivery, out *flow.Out[*conversation]) {
-	s.mu.Lock()
-	for _, sub := range d.subscriptions {
-		if sub.state == unsubscribed {
-			s.saveReadMarkerLocked(sub, ifWritten)
+	for _, sub := range f.receiversLocked() {
+		if sub.state == live {
+			own := sub.session.deliveryStamp == f.batchStamp
+			d.receivers = append(d.receivers, receiver{subscription: sub, caps: sub.session.caps, hasOwnPosts: own, hasLabeledPosts: own && sub.session.deliveryLabeled})
 		}
 	}
-	clear(d.subscriptions)
-	f.inCommitNet, f.delivering = false, false
-	s.deliveryDone.Broadcast()
-	if len(f.pending) > 0 {
-		s.scheduleLocked(f)
-	}
-	s.unlockAndPut(func(conversations []*conversation) int { out.Put(conversations); return len(conversations) })
 }
 
-// appendReceiversLocked appends the subscriptions that a batch is for. The caller holds mu.
-func (f *conversation) appendReceiversLocked(subs []*subscription) []*subscription {
+// finishBatchLocked finishes the posts of the current batch, and replies to their senders if the
+// log has refused it. The caller holds mu.
+func (f *conversation) finishBatchLocked() {
+	s := f.svc
+	if f.batchErr != nil {
+		s.fixed.Log.Error("messages refused", "log", f.logID, "messages", len(f.batchPosts), "error", f.batchErr)
+		f.reportRefusedLocked(f.batchPosts, f.batchErr)
+	}
+	s.counts.Batches++
+	f.finishPostsLocked(f.batchPosts)
+	clear(f.batchPosts)
+	f.batchPosts = f.batchPosts[:0]
+}
+
+// recordReceiversLocked ends a delivery. It records how far the subscribers were sent everything,
+// and disconnects those that did not take the batch. They reconnect and read it from the log. It
+// also stores the read markers of sessions that left during the delivery: they were sent the batch
+// after unsubscribeLocked had stored their marker. The caller holds mu.
+func (f *conversation) recordReceiversLocked(d *delivery) {
+	f.svc.counts.Deliveries += int64(len(d.receivers) * len(f.batchPosts))
+	for _, r := range d.receivers {
+		if !r.tookBatch {
+			f.svc.closeSlow(r.session)
+			continue
+		}
+		r.sentUpTo = f.batch.End
+		if r.state == unsubscribed {
+			f.svc.saveReadMarkerLocked(r.subscription, ifWritten)
+		}
+	}
+	clear(d.receivers)
+	f.delivery = nil
+	f.deliveryWaiters.wakeLocked()
+}
+
+// receiversLocked returns the subscriptions, of which the live ones are sent a batch. The caller
+// holds mu, and changes nothing in the result.
+func (f *conversation) receiversLocked() []*subscription {
 	if f.room == nil {
 		f.subscribePairLocked()
 	}
-	for _, sub := range f.subscriptions {
-		if sub.state == live {
-			subs = append(subs, sub)
-		}
-	}
-	return subs
+	return f.subscriptions
 }
 
 // send writes the current batch to a subscriber by one Send.
-func (d *delivery) send(f *conversation, sub *subscription) {
-	s := sub.session
-	caps := s.capSet()
-	e := d.encode(f, caps.View())
+func (d *delivery) send(r *receiver) {
+	f := d.conversation
+	e := d.encode(f, r.caps.View())
 	text := e.text
-	if sub.hasOwnPosts && (sub.hasLabeledPosts || !caps.Has(irc.CapEchoMessage) || f.isSelfConversation()) {
-		text = d.textForSender(f, s, caps, e)
+	if r.hasOwnPosts && (r.hasLabeledPosts || !r.caps.Has(irc.CapEchoMessage) || f.isSelfConversation()) {
+		text = d.textForSender(f, r.session, r.caps, e)
 	}
-	if len(text) > 0 && !s.conn.Send(text) {
-		f.svc.closeSlow(s)
-		return
-	}
-	sub.sentUpTo.Store(f.batch.End)
+	r.tookBatch = len(text) == 0 || r.session.conn.Send(text)
 }
 
 // textForSender returns the batch as its sender receives it: without its own messages if the client
@@ -161,7 +187,7 @@ func appendLabeled(dst []byte, label string, line []byte) []byte {
 	return append(append(dst, ' '), line...)
 }
 
-func (s *Service) appendAck(dst []byte, label string) []byte {
+func (s *core) appendAck(dst []byte, label string) []byte {
 	return irc.AppendLine(append(append(append(dst, "@label="...), label...), ' '), s.fixed.Name, "ACK")
 }
 

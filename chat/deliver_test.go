@@ -2,7 +2,6 @@ package chat
 
 import (
 	"fmt"
-	"net"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,28 +27,44 @@ func (s *sink) Send(p []byte) bool {
 	return true
 }
 
-func (s *sink) Post()                {}
-func (s *sink) Close()               { s.closed.Store(true) }
-func (s *sink) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+func (s *sink) Post()                  {}
+func (s *sink) Close()                 { s.closed.Store(true) }
+func (s *sink) Delivered() (_, _ bool) { return true, true }
+func (s *sink) CanMove() bool          { return false }
+
+// openRoom opens a room of a service.
+func openRoom(t testing.TB, s *Service, name string) (r *room) {
+	t.Helper()
+	err := s.runTask(func(t *task) (err error) {
+		r, err = s.openRoom(t, name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (s *Service) pendingMessagesOf(session *session) (n int) {
+	s.withLock(func() { n = session.pendingMessages })
+	return n
+}
 
 // crowd opens a room with members of all kinds. The first of them have sent a message in the
 // current batch.
-func crowd(t testing.TB, members, senders int) (*conversation, []*sink) {
+func crowd(t testing.TB, members, senders int) (*Service, *conversation, []*sink) {
 	s, err := Open(t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	r, err := s.openRoom("#room")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := openRoom(t, s, "#room")
 	kinds := []irc.Caps{0, irc.CapServerTime, irc.CapMessageTags | irc.CapServerTime | irc.CapEchoMessage, irc.CapMessageTags}
 	var sinks []*sink
 	for i := range members {
 		c := &sink{}
-		m := newSession(s, c, Peer{})
-		m.caps.Store(uint64(kinds[i%len(kinds)]))
+		m := newSession(&s.core, c, Peer{})
+		m.caps = kinds[i%len(kinds)]
 		r.subscribeLocked(m).state = live
 		sinks = append(sinks, c)
 		if i < senders {
@@ -61,21 +76,18 @@ func crowd(t testing.TB, members, senders int) (*conversation, []*sink) {
 	if r.batch, err = r.log.Append(r.entries); err != nil {
 		t.Fatal(err)
 	}
-	return &r.conversation, sinks
+	return s, &r.conversation, sinks
 }
 
 // sendAll does the sending part of deliver.
 func sendAll(f *conversation, d *delivery) {
-	d.subscriptions = d.subscriptions[:0]
 	f.beginDeliveryLocked(d)
-	for _, sub := range d.subscriptions {
-		d.send(f, sub)
-	}
+	d.sendAll()
 }
 
 func TestADeliveryAllocatesNothingAndWritesOncePerMember(t *testing.T) {
-	f, sinks := crowd(t, 64, 8)
-	d := new(delivery)
+	_, f, sinks := crowd(t, 64, 8)
+	d := f.svc.takeDeliveryLocked()
 	sendAll(f, d)
 	for i, c := range sinks {
 		if c.writes != 1 {
@@ -90,17 +102,18 @@ func TestADeliveryAllocatesNothingAndWritesOncePerMember(t *testing.T) {
 // A client that leaves right after it has received a message is not replayed that message when it
 // returns.
 func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
-	f, sinks := crowd(t, 2, 1)
-	if _, err := f.svc.accounts.Add("bob", "battery-staple", account.Member, false); err != nil {
+	s, f, sinks := crowd(t, 2, 1)
+	if _, err := s.accounts.Add("bob", "battery-staple", account.Member, false); err != nil {
 		t.Fatal(err)
 	}
 	sub := f.subscriptions[1]
-	sub.session.login = account.Login{Account: f.svc.accounts.Lookup("bob")}
-	sinks[1].onWrite = func() { f.svc.withLock(func() { f.unsubscribeLocked(sub.session) }) }
-	d := new(delivery)
-	f.svc.deliver(f, d)
-	f.svc.requeue(f, d, nil)
-	if at, ok := f.svc.accounts.ReadMarker("bob", "", f.logID); !ok || at != f.batch.End {
+	sub.session.login = account.Login{Account: s.accounts.Lookup("bob")}
+	sinks[1].onWrite = func() { s.withLock(func() { f.unsubscribeLocked(sub.session) }) }
+	s.runTask(func(t *task) error { //nolint:errcheck // it returns none
+		f.deliver(t)
+		return nil
+	})
+	if at, ok := s.accounts.ReadMarker("bob", "", f.logID); !ok || at != f.batch.End {
 		t.Errorf("read marker after the session left: got %d, stored %v; want %d, the end of what it was sent", at, ok, f.batch.End)
 	}
 }
@@ -108,18 +121,21 @@ func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
 // A stored message is not reported as lost when its delivery fails. History requests do not wait
 // for the failed delivery, and clients that were not sent the message must reconnect.
 func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
-	f, sinks := crowd(t, 3, 0)
+	s, f, sinks := crowd(t, 3, 0)
 	sinks[1].onWrite = func() { panic("a fault") }
 	from := f.subscriptions[0].session
-	f.svc.withLock(func() {
+	s.withLock(func() {
 		f.putLocked(post{sender: from, isMessage: true, lastLine: true, entry: log.Entry{Time: time.Now(), Body: ":ann!a@host PRIVMSG #room :stored"}})
 	})
-	waitFor(t, func() bool { return from.pendingMessages.Load() == 0 })
-	if n := f.svc.Counts().NotStored; n != 0 || f.log.Committed() == 0 {
+	waitFor(t, func() bool { return s.pendingMessagesOf(from) == 0 })
+	if n := s.Counts().NotStored; n != 0 || f.log.Committed() == 0 {
 		t.Errorf("got %d messages counted as not stored and %d bytes in the log, want 0 messages and the stored line", n, f.log.Committed())
 	}
-	got := make(chan int64) // one value
-	go func() { got <- f.waitDeliveredOffset() }()
+	got := make(chan int64, 1)         // one value
+	go s.runTask(func(t *task) error { //nolint:errcheck // it returns none
+		got <- f.waitDeliveredOffset(t)
+		return nil
+	})
 	select {
 	case <-got:
 	case <-time.After(testTimeout):
@@ -133,8 +149,8 @@ func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 }
 
 func BenchmarkDelivery(b *testing.B) {
-	f, _ := crowd(b, 64, 8)
-	d := new(delivery)
+	_, f, _ := crowd(b, 64, 8)
+	d := f.svc.takeDeliveryLocked()
 	for b.Loop() {
 		sendAll(f, d)
 	}

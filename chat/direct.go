@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,7 +21,7 @@ func (s *session) sendToUser(m *message) {
 	to := s.svc.findUser(m.target)
 	from := s.user.account
 	account := ""
-	switch a := s.svc.accounts.Lookup(m.target); {
+	switch a := s.svc.env.accounts.Lookup(m.target); {
 	case to != nil:
 		account = to.account
 	case from != "" && a != nil && !a.Removed && m.isStored():
@@ -51,17 +49,15 @@ func (s *session) sendToUser(m *message) {
 	s.sendToAccount(m, account)
 }
 
-// sendToAccount stores a direct message if its log is open. Otherwise a worker opens the log first.
+// sendToAccount stores a direct message if its log is open. Otherwise a task opens the log first.
 func (s *session) sendToAccount(m *message, account string) {
 	if f := s.svc.directs[pairKey(s.user.account, account)]; f != nil {
 		s.storeMessage(f, m, account)
 		return
 	}
 	ownAccount := s.user.account
-	s.startJob(func() {
-		f, err := s.svc.openDirect(ownAccount, account)
-		s.svc.mu.Lock()
-		defer s.svc.unlockAndCommit()
+	s.startTask(func() {
+		f, err := s.svc.openDirect(s.task, ownAccount, account)
 		switch {
 		case !s.isActiveLocked():
 		case err != nil:
@@ -79,32 +75,26 @@ func pairKey(a, b string) string {
 	return pair[0] + "," + pair[1]
 }
 
-// openDirect returns the direct conversation of two accounts and opens its log if necessary. It
-// waits for the disk and takes mu.
-func (s *Service) openDirect(a, b string) (*conversation, error) {
+// openDirect returns the direct conversation of two accounts and opens its log if necessary.
+func (s *core) openDirect(t *task, a, b string) (*conversation, error) {
 	key := pairKey(a, b)
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	s.mu.Lock()
-	f, full := s.directs[key], len(s.rooms)+len(s.directs) >= s.options().MaxRooms
-	if f != nil {
-		f.lastUsed = s.fixed.Now() // so that closeIdle does not close it before it is used
-	}
-	s.mu.Unlock()
-	switch {
-	case f != nil:
+	s.opening.lock(t)
+	defer s.opening.unlock()
+	if f := s.directs[key]; f != nil {
+		f.lastUsed = s.now // so that closeIdle does not close it before it is used
 		return f, nil
-	case full:
+	}
+	if len(s.rooms)+len(s.directs) >= s.options().MaxRooms {
 		return nil, errMaxRooms
 	}
-	f = &conversation{}
-	if err := s.openConversationLog(f, filepath.Join("direct", data.Folder(key)), key); err != nil {
+	f, now := &conversation{}, s.now
+	var err error
+	t.await(func() { err = s.openConversationLog(f, data.Direct+"/"+data.Folder(key), key, now) })
+	if err != nil {
 		return nil, err
 	}
 	f.accounts[0], f.accounts[1], _ = strings.Cut(key, ",")
-	s.mu.Lock()
 	s.directs[key] = f
-	s.mu.Unlock()
 	return f, nil
 }
 
@@ -116,11 +106,9 @@ func (f *conversation) otherAccount(account string) string {
 	return f.accounts[0]
 }
 
-// nameFor returns the target by which a session addresses the conversation. It takes mu.
+// nameFor returns the target by which a session addresses the conversation.
 func (f *conversation) nameFor(s *session) string {
 	if f.room != nil {
-		f.svc.mu.Lock()
-		defer f.svc.mu.Unlock()
 		return f.name
 	}
 	return f.otherAccount(s.login.Name)
@@ -148,7 +136,7 @@ func (f *conversation) subscribePairLocked() {
 				continue
 			}
 			sub := f.subscribeLocked(s)
-			sub.sentUpTo.Store(f.batch.First)
+			sub.sentUpTo = f.batch.First
 			if s.directsResumption == isResumed {
 				sub.state = live
 			}
@@ -158,22 +146,15 @@ func (f *conversation) subscribePairLocked() {
 }
 
 // resumeDirects replays the direct messages that the session's account missed and subscribes the
-// session to new ones. It runs on a worker.
+// session to new ones. It is a task.
 func (s *session) resumeDirects() {
-	s.svc.mu.Lock()
 	s.directsResumption = resuming
-	s.svc.unlockAndCommit()
-	for _, other := range s.svc.directPartners(s.login.Name) {
-		f, err := s.svc.openDirect(s.login.Name, other)
-		if err != nil {
-			continue
-		}
-		s.svc.mu.Lock()
-		if s.isActiveLocked() && f.subscriptionOf(s) == nil {
+	for _, other := range s.directPartners() {
+		f, err := s.svc.openDirect(s.task, s.login.Name, other)
+		if err == nil && s.isActiveLocked() && f.subscriptionOf(s) == nil {
 			f.subscribeLocked(s)
 			s.directs = append(s.directs, f)
 		}
-		s.svc.unlockAndCommit()
 	}
 	for sub := s.nextToCatchUp(); sub != nil; sub = s.nextToCatchUp() {
 		s.catchUp(sub)
@@ -183,10 +164,8 @@ func (s *session) resumeDirects() {
 // nextToCatchUp returns a direct conversation that the session must catch up with. When there is
 // none, the session counts as resumed.
 func (s *session) nextToCatchUp() *subscription {
-	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
 	for _, f := range s.directs {
-		if sub := f.subscriptionOf(s); sub != nil && sub.state == catchingUp && s.ownership != closedDuringJob {
+		if sub := f.subscriptionOf(s); sub != nil && sub.state == catchingUp && s.ownership != closedDuringTask {
 			return sub
 		}
 	}
@@ -194,19 +173,9 @@ func (s *session) nextToCatchUp() *subscription {
 	return nil
 }
 
-// directPartners returns the accounts with which an account has a direct conversation.
-func (s *Service) directPartners(account string) []string {
-	entries, _ := os.ReadDir(filepath.Join(s.dataDir, "direct"))
-	me := data.Folder(account)
-	var others []string
-	for _, e := range entries {
-		a, b, _ := strings.Cut(e.Name(), ",")
-		switch me {
-		case a:
-			others = append(others, data.NameOf(b))
-		case b:
-			others = append(others, data.NameOf(a))
-		}
-	}
+// directPartners returns the accounts with which the session's account has a direct conversation.
+// It is a task.
+func (s *session) directPartners() (others []string) {
+	s.task.await(func() { others = s.svc.env.storage.DirectPartners(s.login.Name) })
 	return others
 }

@@ -1,14 +1,11 @@
 package chat
 
 import (
-	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"weir/chat/account"
@@ -21,9 +18,8 @@ import (
 // password.
 
 const (
-	tokenLifetime        = 5 * time.Minute
-	tokensPerAccount     = 16 // per account; one more replaces the oldest
-	passwordChecksAtOnce = 2  // password checks at once: each needs a CPU
+	tokenLifetime    = 5 * time.Minute
+	tokensPerAccount = 16 // per account; one more replaces the oldest
 )
 
 // Errors of uploads.
@@ -32,14 +28,8 @@ var (
 	ErrBanned      = errors.New("chat: banned from this server")
 )
 
-// filehost authenticates uploads.
-type filehost struct {
-	// semaphore of password checks; capacity passwordChecksAtOnce, never closed
-	checkSlots chan struct{}
-
-	mu     sync.Mutex // guards what follows
-	tokens []token    // oldest first
-}
+// uploadTokens are the tokens that authenticate uploads, oldest first.
+type uploadTokens []token
 
 type token struct {
 	hash      [sha256.Size]byte // hash of the token's text; comparing hashes leaks no timing
@@ -47,97 +37,47 @@ type token struct {
 	expiresAt time.Time
 }
 
-func newFilehost() *filehost {
-	return &filehost{checkSlots: make(chan struct{}, passwordChecksAtOnce)}
-}
-
-// issueToken creates a token for an account.
-func (h *filehost) issueToken(account string, now time.Time) string {
-	text := rand.Text()
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// add adds a token of an account.
+func (all *uploadTokens) add(text, account string, now time.Time) {
 	has := 0
-	for _, t := range h.tokens {
+	for _, t := range *all {
 		if t.account == account {
 			has++
 		}
 	}
-	h.tokens = slices.DeleteFunc(h.tokens, func(t token) bool {
+	left := slices.DeleteFunc(*all, func(t token) bool {
 		if t.account == account && has >= tokensPerAccount {
 			has--
 			return true
 		}
 		return !now.Before(t.expiresAt)
 	})
-	h.tokens = append(h.tokens, token{sha256.Sum256([]byte(text)), account, now.Add(tokenLifetime)})
-	return text
+	*all = append(left, token{sha256.Sum256([]byte(text)), account, now.Add(tokenLifetime)})
 }
 
-// redeemToken removes a token and returns its account; ok is false if it is unknown or expired.
-func (h *filehost) redeemToken(text string, now time.Time) (account string, ok bool) {
+// redeem removes a token and returns its account; ok is false if it is unknown or expired.
+func (all *uploadTokens) redeem(text string, now time.Time) (account string, ok bool) {
 	sum := sha256.Sum256([]byte(text))
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	i := slices.IndexFunc(h.tokens, func(t token) bool { return t.hash == sum })
+	i := slices.IndexFunc(*all, func(t token) bool { return t.hash == sum })
 	if i < 0 {
 		return "", false
 	}
-	t := h.tokens[i]
-	h.tokens = slices.Delete(h.tokens, i, i+1)
+	t := (*all)[i]
+	*all = slices.Delete(*all, i, i+1)
 	return t.account, now.Before(t.expiresAt)
 }
 
-// AccountByToken returns the account of a session that requested the token. A token is good for one
-// use. The client's address is checked for bans.
-func (s *Service) AccountByToken(from netip.Addr, text string) (name string, err error) {
-	name, ok := s.filehost.redeemToken(text, s.fixed.Now())
-	if !ok {
-		return "", ErrNotLoggedIn
-	}
-	return s.checkUploader(from, name)
-}
-
-// AccountByPassword returns the account of a name, or NAME@DEVICE, and a password. It waits for a
-// free password check until ctx ends. Failures count for the same limits as logins of sessions.
-// Beyond them the error is a *ThrottledError.
-func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, password string) (string, error) {
-	p := Peer{Addr: from}
-	if err := s.checkLoginLimits(p, name); err != nil {
-		return "", err
-	}
-	select {
-	case s.filehost.checkSlots <- struct{}{}:
-		defer func() { <-s.filehost.checkSlots }()
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	if err := s.checkLoginLimits(p, name); err != nil { // others may have failed meanwhile
-		return "", err
-	}
-	login, err := s.accounts.Plain(name, password)
-	if err != nil {
-		s.logRefusedLogin(name, from, err)
-		s.withLock(func() { s.countFailedLoginLocked(p, name, err) })
-		return "", ErrNotLoggedIn
-	}
-	s.withLock(func() { s.rememberNetworkLocked(login.Name, from) })
-	return s.checkUploader(from, login.Name)
-}
-
 // checkUploader returns the account's name, or an error if it was removed or is banned.
-func (s *Service) checkUploader(from netip.Addr, name string) (string, error) {
-	a := s.accounts.Lookup(name)
+func (s *core) checkUploader(from netip.Addr, name string) (string, error) {
+	a := s.env.accounts.Lookup(name)
 	if a == nil || a.Removed {
 		return "", ErrNotLoggedIn
 	}
-	if _, banned := s.accounts.Banned(account.Client{Account: a.Name, Addr: from}, s.fixed.Now()); banned {
+	if _, banned := s.env.accounts.Banned(account.Client{Account: a.Name, Addr: from}, s.now); banned {
 		return "", ErrBanned
 	}
 	return a.Name, nil
 }
-
-// UploadURL returns the URL for uploads, "" for none.
-func (s *Service) UploadURL() string { return s.options().UploadURL }
 
 func (s *session) cmdFilehost(m *irc.Message) {
 	switch {
@@ -148,7 +88,9 @@ func (s *session) cmdFilehost(m *irc.Message) {
 	case s.login.Account == nil:
 		s.fail("FILEHOST", "ACCOUNT_REQUIRED", "You have to log in to upload files")
 	default:
-		s.reply("FILEHOST", "TOKEN", s.svc.filehost.issueToken(s.login.Name, s.svc.fixed.Now()))
+		text := s.svc.env.randomText()
+		s.svc.uploadTokens.add(text, s.login.Name, s.svc.now)
+		s.reply("FILEHOST", "TOKEN", text)
 	}
 }
 

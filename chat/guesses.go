@@ -75,7 +75,7 @@ type guessLimit struct {
 }
 
 // loginLimitsLocked returns the limits that a login by a name counts for. The caller holds mu.
-func (s *Service) loginLimitsLocked(p Peer, who string) (limits []guessLimit) {
+func (s *core) loginLimitsLocked(p Peer, who string) (limits []guessLimit) {
 	name := account.Key(who)
 	if own := s.ownLimitKey(p, name); own != "" {
 		return []guessLimit{{own, guessesPerName}}
@@ -85,7 +85,7 @@ func (s *Service) loginLimitsLocked(p Peer, who string) (limits []guessLimit) {
 	}
 	switch {
 	case name == "":
-	case !p.isLocal() && !s.guesses[firstTryKey(p, name)].After(s.fixed.Now()):
+	case !p.isLocal() && !s.guesses[firstTryKey(p, name)].After(s.now):
 		limits = append(limits, guessLimit{name + " first", guessesPerName})
 	default:
 		limits = append(limits, guessLimit{name, guessesPerName})
@@ -95,8 +95,8 @@ func (s *Service) loginLimitsLocked(p Peer, who string) (limits []guessLimit) {
 
 // ownLimitKey returns the key of the limit that a known network, or the holder of a certificate,
 // has for an account; "" for others.
-func (s *Service) ownLimitKey(p Peer, name string) string {
-	a := s.accounts.Lookup(name)
+func (s *core) ownLimitKey(p Peer, name string) string {
+	a := s.env.accounts.Lookup(name)
 	switch {
 	case a == nil:
 	case p.Fingerprint != "" && slices.Contains(a.Certs, p.Fingerprint):
@@ -128,11 +128,11 @@ var errMaxRegisters = errors.New("too many accounts were asked for from your add
 
 // countRegistrationLocked counts a request for an account, or returns an error if there were too
 // many. Requests that need an invite are not limited. The caller holds mu.
-func (s *Service) countRegistrationLocked(p Peer) error {
+func (s *core) countRegistrationLocked(p Peer) error {
 	if p.isLocal() || s.options().Registration != account.RegistrationOpen {
 		return nil
 	}
-	key, now := "new account "+p.networkKey(), s.fixed.Now()
+	key, now := "new account "+p.networkKey(), s.now
 	left := max(0, s.guesses[key].Sub(now))
 	if left >= registersPerNetwork*registerEvery {
 		return errMaxRegisters
@@ -150,8 +150,8 @@ func (g guesses) removeExpired(now time.Time) {
 }
 
 // removeExpiredLimitsLocked removes expired limits. The caller holds mu.
-func (s *Service) removeExpiredLimitsLocked() {
-	s.guesses.removeExpired(s.fixed.Now())
+func (s *core) removeExpiredLimitsLocked() {
+	s.guesses.removeExpired(s.now)
 	for network := range s.networks {
 		s.forgetNetworkLocked(network)
 	}
@@ -160,18 +160,18 @@ func (s *Service) removeExpiredLimitsLocked() {
 func (p Peer) networkKey() string { return "@" + lobby.Network(p.Addr).String() }
 
 // checkLoginLimits returns a *ThrottledError if no login by a name may be tried now. The name is
-// that from the client, or "*". It takes mu.
-func (s *session) checkLoginLimits(who string) error { return s.svc.checkLoginLimits(s.peer, who) }
+// that from the client, or "*".
+func (s *session) checkLoginLimits(who string) error {
+	return s.svc.checkLoginLimitsLocked(s.peer, who)
+}
 
-// checkLoginLimits is the same for any client.
-func (s *Service) checkLoginLimits(p Peer, who string) error {
-	now := s.fixed.Now()
+// checkLoginLimitsLocked is the same for any client. The caller holds mu.
+func (s *core) checkLoginLimitsLocked(p Peer, who string) error {
+	now := s.now
 	var wait time.Duration
-	s.withLock(func() {
-		for _, l := range s.loginLimitsLocked(p, who) {
-			wait = max(wait, s.guesses.waitTime(l.key, l.burst, now))
-		}
-	})
+	for _, l := range s.loginLimitsLocked(p, who) {
+		wait = max(wait, s.guesses.waitTime(l.key, l.burst, now))
+	}
 	if wait > 0 {
 		return &ThrottledError{wait}
 	}
@@ -189,11 +189,11 @@ func (s *session) countFailedLoginLocked(who string, err error) {
 
 // countFailedLoginLocked counts a failed login of any client, unless it was throttled. The caller
 // holds mu.
-func (s *Service) countFailedLoginLocked(p Peer, who string, err error) {
+func (s *core) countFailedLoginLocked(p Peer, who string, err error) {
 	if asThrottled(err) != nil {
 		return
 	}
-	now := s.fixed.Now()
+	now := s.now
 	for _, l := range s.loginLimitsLocked(p, who) {
 		s.guesses.addFailure(l.key, now)
 	}
@@ -229,10 +229,11 @@ func loginRefusal(text string, err error) string {
 	return text
 }
 
-// checkPassword checks a password, unless too many logins have failed. It is slow and takes mu.
-func (s *session) checkPassword(name, password string) (account.Login, error) {
+// checkPassword checks a password, unless too many logins have failed. It is a task.
+func (s *session) checkPassword(name, password string) (login account.Login, err error) {
 	if err := s.checkLoginLimits(name); err != nil {
 		return account.Login{}, err
 	}
-	return s.svc.accounts.Plain(name, password)
+	s.task.await(func() { login, err = s.svc.env.accounts.Plain(name, password) })
+	return login, err
 }

@@ -18,9 +18,9 @@ var fates = []struct {
 		"splitter": handedOver, "unhandled": handedOver, "registration": handedOver, "login": handedOver, "failedLogins": handedOver, "preAway": handedOver, "multiline": handedOver,
 		"lastInputAt": handedOver, "liveness": handedOver,
 		"svc": "another", "conn": "another", "lobbyPlace": "made anew", "pace": "looked up anew",
-		"pendingMessages": "none is under way", "postWhenDelivered": "none is under way", "ownership": "no worker owns it", "outputLost": "it has not ended",
-		"job": "no job is unfinished", "blockedSince": "looked at anew", "replayedBytes": "counted anew",
-		"jobIsSearch": "no job is unfinished", "pendingTarget": "none is under way", "committedInput": "none is under way", "deliveryStamp": "of a delivery", "deliveryLabeled": "of a delivery",
+		"pendingMessages": "none is under way", "postWhenDelivered": "none is under way", "ownership": "no task owns it", "outputLost": "it has not ended",
+		"work": "no task is unfinished", "task": "no task is unfinished", "blockedSince": "looked at anew", "replayedBytes": "counted anew",
+		"pendingTarget": "none is under way", "deliveryStamp": "of a delivery", "deliveryLabeled": "of a delivery",
 		"sasl": "not moved with one", "endErr": "not moved with one", "killReason": "its connection is closed",
 		"replies": "sent before", "label": "of a command", "replyStart": "of a command", "replyBatch": "of a command", "deferredReply": "of a command", "afterReplies": "of a command",
 	}},
@@ -32,13 +32,12 @@ var fates = []struct {
 	}},
 	{member{}, map[string]string{"user": handedOver, "ranks": handedOver}},
 	{subscription{}, map[string]string{"session": handedOver, "conversation": handedOver, "sentUpTo": handedOver, "state": "only live ones are",
-		"hasOwnPosts": "of a delivery", "hasLabeledPosts": "of a delivery", "savedMarker": "kept again"}},
+		"savedMarker": "kept again"}},
 	{multiline{}, map[string]string{"batchRef": handedOver, "label": handedOver, "message": handedOver, "bytes": handedOver, "faultCode": handedOver}},
 	{message{}, map[string]string{"command": handedOver, "target": handedOver, "lines": handedOver, "tags": handedOver, "batchID": "given at its end"}},
 	{messageLine{}, map[string]string{"text": handedOver, "concat": handedOver}},
 	{networkUse{}, map[string]string{"connections": "counted anew", "pace": handedOver, "searches": handedOver}},
 	{token{}, map[string]string{"hash": handedOver, "account": handedOver, "expiresAt": handedOver}},
-	{filehost{}, map[string]string{"tokens": handedOver, "checkSlots": "ends beside", "mu": "a lock"}},
 }
 
 // A new field must be handed over, or the table must say why not.

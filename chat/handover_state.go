@@ -13,7 +13,6 @@ import (
 
 	"weir/chat/account"
 	"weir/chat/irc"
-	"weir/serve"
 )
 
 // HandoverVersion is the version of the state that a service and its sessions hand over. Resume
@@ -87,11 +86,9 @@ type lineState struct {
 	Concat bool `json:",omitempty"`
 }
 
-// HandoverState returns the state that Resume continues from. The service must be frozen.
-func (s *Service) HandoverState() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.fixed.Now().UnixNano()
+// encodeState returns the state of the service for a handover. The service must be frozen.
+func (s *core) encodeState() []byte {
+	now := s.now.UnixNano()
 	st := serviceState{Version: HandoverVersion, Seed: s.cloakSeed[:], Peak: s.peakSessions, Paces: map[string]int64{}, Visitors: map[string][2]int64{}}
 	for _, u := range s.users {
 		st.Users = append(st.Users, u.encodeState())
@@ -102,12 +99,12 @@ func (s *Service) HandoverState() []byte {
 		}
 	}
 	for key, p := range s.accountPaces {
-		if at := p.nextAt.Load(); at > now {
+		if at := p.nextAt; at > now {
 			st.Paces[key] = at
 		}
 	}
 	for network, v := range s.networks {
-		if at := [2]int64{v.pace.nextAt.Load(), v.searches.nextAt.Load()}; max(at[0], at[1]) > now && network.IsValid() {
+		if at := [2]int64{v.pace.nextAt, v.searches.nextAt}; max(at[0], at[1]) > now && network.IsValid() {
 			st.Visitors[network.String()] = at
 		}
 	}
@@ -117,11 +114,9 @@ func (s *Service) HandoverState() []byte {
 			st.Openers[r.name] = r.opener
 		}
 	}
-	s.filehost.mu.Lock()
-	for _, t := range s.filehost.tokens {
+	for _, t := range s.uploadTokens {
 		st.Tokens = append(st.Tokens, tokenState{t.hash[:], t.account, t.expiresAt})
 	}
-	s.filehost.mu.Unlock()
 	return mustMarshal(st)
 }
 
@@ -137,7 +132,7 @@ func mustMarshal(v any) []byte {
 func (u *user) encodeState() userState {
 	st := userState{Nick: u.nick, Name: u.name, Host: u.host, Real: u.realname, Account: u.account, Away: u.away, Bot: u.bot, Invisible: u.invisible,
 		Oper: u.oper, Rooms: map[string]string{}, Metadata: u.metadata, Since: u.connectedAt, Spoke: u.lastSpokeAt, Parting: "Connection closed"}
-	if !slices.ContainsFunc(u.sessions, func(x *session) bool { return serve.CanMove(x.conn) }) {
+	if !slices.ContainsFunc(u.sessions, func(x *session) bool { return x.conn.CanMove() }) {
 		st.Parting = "The server is being upgraded"
 	}
 	for r, m := range u.rooms {
@@ -151,19 +146,19 @@ func (u *user) encodeState() userState {
 
 // encodeStateLocked returns the state of the session. The caller holds mu.
 func (s *session) encodeStateLocked() []byte {
-	st := sessionState{Caps: s.caps.Load(), Addr: s.peer.Addr, Secure: s.peer.Secure, Fingerprint: s.peer.Fingerprint, User: s.user.foldedNick(), Reg: s.registration,
+	st := sessionState{Caps: uint64(s.caps), Addr: s.peer.Addr, Secure: s.peer.Secure, Fingerprint: s.peer.Fingerprint, User: s.user.foldedNick(), Reg: s.registration,
 		Device: s.login.Device, Account: s.accountName(), Failures: s.failedLogins, Away: s.preAway, In: s.unhandled, Skipping: s.splitter.Skipping, Heard: s.lastInputAt,
 		Asked: s.liveness == pinged, Resumed: s.directsResumption == isResumed, Rooms: map[string]int64{}, Directs: map[string]int64{}, Monitors: s.monitored, Subs: s.metadataSubs}
 	if s.user != nil {
 		for r := range s.user.rooms {
 			if sub := r.subscriptionOf(s); sub != nil && sub.state == live {
-				st.Rooms[r.name] = sub.sentUpTo.Load()
+				st.Rooms[r.name] = sub.sentUpTo
 			}
 		}
 	}
 	for _, f := range s.directs {
 		if sub := f.subscriptionOf(s); sub != nil && sub.state == live {
-			st.Directs[f.name] = sub.sentUpTo.Load()
+			st.Directs[f.name] = sub.sentUpTo
 		}
 	}
 	if b := s.multiline; b != nil {
@@ -193,36 +188,35 @@ func readState(data []byte) (st serviceState, err error) {
 	return st, nil
 }
 
-// restore recreates users and rooms, and freezes the service. No other goroutine has access to it
-// yet.
-func (s *Service) restore(st serviceState) error {
+// restore recreates users and rooms, and freezes the service. It is a task.
+func (s *core) restore(t *task, st serviceState) error {
 	s.frozenSessions = map[*session]struct{}{}
 	s.peakSessions = st.Peak
 	copy(s.cloakSeed[:], st.Seed)
 	maps.Copy(s.guesses, st.Guesses)
 	for _, t := range st.Tokens {
-		s.filehost.tokens = append(s.filehost.tokens, token{[sha256.Size]byte(t.Sum), t.Account, t.Until})
+		s.uploadTokens = append(s.uploadTokens, token{[sha256.Size]byte(t.Sum), t.Account, t.Until})
 	}
 	for key, at := range st.Paces {
 		s.accountPaces[key] = new(pace)
-		s.accountPaces[key].nextAt.Store(at)
+		s.accountPaces[key].nextAt = at
 	}
 	for network, at := range st.Visitors {
 		if p, err := netip.ParsePrefix(network); err == nil {
 			v := new(networkUse)
-			v.pace.nextAt.Store(at[0])
-			v.searches.nextAt.Store(at[1])
+			v.pace.nextAt = at[0]
+			v.searches.nextAt = at[1]
 			s.networks[p] = v
 		}
 	}
 	for _, key := range st.Directs {
 		a, b, _ := strings.Cut(key, ",")
-		if _, err := s.openDirect(a, b); err != nil {
+		if _, err := s.openDirect(t, a, b); err != nil {
 			return err
 		}
 	}
 	for _, u := range st.Users {
-		if err := s.restoreUser(u); err != nil {
+		if err := s.restoreUser(t, u); err != nil {
 			return err
 		}
 	}
@@ -234,12 +228,12 @@ func (s *Service) restore(st serviceState) error {
 	return nil
 }
 
-func (s *Service) restoreUser(st userState) error {
+func (s *core) restoreUser(t *task, st userState) error {
 	u := &user{nick: st.Nick, name: st.Name, host: st.Host, realname: st.Real, account: st.Account, away: st.Away, bot: st.Bot, invisible: st.Invisible,
 		oper: st.Oper, rooms: map[*room]*member{}, metadata: st.Metadata, connectedAt: st.Since, lastSpokeAt: st.Spoke, quitMessageIfLost: st.Parting}
 	u.updateSource()
 	for name, ranks := range st.Rooms {
-		r, err := s.openRoom(name)
+		r, err := s.openRoom(t, name)
 		if err != nil {
 			return fmt.Errorf("chat: the room %s: %w", name, err)
 		}
@@ -247,7 +241,7 @@ func (s *Service) restoreUser(st userState) error {
 		u.rooms[r], r.members[u] = m, m
 	}
 	for _, name := range st.Invited {
-		if r, err := s.openRoom(name); err == nil {
+		if r, err := s.openRoom(t, name); err == nil {
 			if u.invited == nil {
 				u.invited = map[*room]bool{}
 			}
@@ -262,13 +256,13 @@ var errUserGone = errors.New("chat: the user or account of the connection no lon
 
 // readSession recreates a session from its state. Missed holds the messages that it has not been
 // sent.
-func (s *Service) readSession(c serve.Conn, state []byte) (x *session, missed []byte, err error) {
+func (s *core) readSession(t *task, c conn, state []byte) (x *session, missed []byte, err error) {
 	var st sessionState
 	if err := json.Unmarshal(state, &st); err != nil {
 		return nil, nil, err
 	}
 	x = newSession(s, c, Peer{Addr: st.Addr, Secure: st.Secure, Fingerprint: st.Fingerprint})
-	x.caps.Store(st.Caps)
+	x.caps = irc.Caps(st.Caps)
 	x.registration, x.failedLogins, x.preAway, x.unhandled, x.lastInputAt = st.Reg, st.Failures, st.Away, st.In, st.Heard
 	switch {
 	case st.Asked:
@@ -278,7 +272,7 @@ func (s *Service) readSession(c serve.Conn, state []byte) (x *session, missed []
 	}
 	x.splitter.Skipping, x.metadataSubs = st.Skipping, st.Subs
 	if st.Account != "" {
-		a := s.accounts.Lookup(st.Account)
+		a := s.env.accounts.Lookup(st.Account)
 		if a == nil || a.Removed {
 			return nil, nil, errUserGone
 		}
@@ -290,20 +284,18 @@ func (s *Service) readSession(c serve.Conn, state []byte) (x *session, missed []
 			x.multiline.message.lines = append(x.multiline.message.lines, messageLine{line.Text, line.Concat})
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if !s.attachAdoptedLocked(x, st.User) {
 		return nil, nil, errUserGone
 	}
 	if x.user == nil {
 		return x, nil, nil
 	}
-	return x, s.restoreSubscriptionsLocked(x, &st), nil
+	return x, s.restoreSubscriptions(t, x, &st), nil
 }
 
 // attachAdoptedLocked attaches an adopted session to its user, and reports whether that exists. The
 // caller holds mu.
-func (s *Service) attachAdoptedLocked(x *session, user string) bool {
+func (s *core) attachAdoptedLocked(x *session, user string) bool {
 	u := s.users[user]
 	if user != "" && u == nil || user == "" && x.registration == nil {
 		return false
@@ -320,16 +312,16 @@ func (s *Service) attachAdoptedLocked(x *session, user string) bool {
 }
 
 // restoreSubscriptionsLocked restores the session's subscriptions and monitored nicks, and returns
-// the messages that it has not been sent. The caller holds mu.
-func (s *Service) restoreSubscriptionsLocked(x *session, st *sessionState) (missed []byte) {
+// the messages that it has not been sent.
+func (s *core) restoreSubscriptions(t *task, x *session, st *sessionState) (missed []byte) {
 	for name, seen := range st.Rooms {
 		if r := s.rooms[irc.Fold(name)]; r != nil && x.user.rooms[r] != nil {
-			missed = append(missed, x.subscribeFrom(&r.conversation, seen)...)
+			missed = append(missed, x.subscribeFrom(t, &r.conversation, seen)...)
 		}
 	}
 	for name, seen := range st.Directs {
 		if f := s.directs[name]; f != nil {
-			missed = append(missed, x.subscribeFrom(f, seen)...)
+			missed = append(missed, x.subscribeFrom(t, f, seen)...)
 			x.directs = append(x.directs, f)
 		}
 	}
@@ -348,15 +340,17 @@ func (s *Service) restoreSubscriptionsLocked(x *session, st *sessionState) (miss
 
 // subscribeFrom restores a subscription at an offset and returns the messages behind it: none,
 // unless a delivery failed.
-func (s *session) subscribeFrom(f *conversation, seen int64) (missed []byte) {
+func (s *session) subscribeFrom(t *task, f *conversation, seen int64) (missed []byte) {
 	sub := f.subscribeLocked(s)
 	sub.state = live
 	if seen >= f.deliveredOffset {
 		return nil
 	}
-	show := lineFormatter{view: s.capSet().View()}
-	for _, line := range s.linesBetween(f, seen, f.deliveredOffset, s.svc.options().MaxReplay) {
-		missed = show.appendLine(missed, "", line)
-	}
+	show, upTo, limit := lineFormatter{view: s.caps.View()}, f.deliveredOffset, s.svc.options().MaxReplay
+	t.await(func() {
+		for _, line := range f.linesBetween(seen, upTo, limit) {
+			missed = show.appendLine(missed, "", line)
+		}
+	})
 	return missed
 }

@@ -247,8 +247,8 @@ func TestMessagesDuringHandoversKeepTheirOrder(t *testing.T) {
 		})
 	}
 	for _, way := range append(testWays(), testWays()...) {
-		before := r.chat.counters.messages.Load()
-		for r.chat.counters.messages.Load() < before+20 {
+		before := r.chat.Counts().Messages
+		for r.chat.Counts().Messages < before+20 {
 			time.Sleep(time.Millisecond)
 		}
 		r.handOver(way, nil)
@@ -472,13 +472,13 @@ func TestLimitsAndTokensAreHandedOver(t *testing.T) {
 	later := time.Now().Add(time.Hour).Round(0)
 	r.chat.withLock(func() { r.chat.guesses["ann"] = later })
 	given := token{hash: [32]byte{1, 2, 3}, account: "ann", expiresAt: later}
-	r.chat.filehost.tokens = []token{given}
+	r.chat.uploadTokens = []token{given}
 	first := r.chat.cloakSeed
 	r.handOver(serve.Goroutine, nil)
 	if got := r.chat.guesses["ann"]; !got.Equal(later) {
 		t.Errorf("the limit of ann's failed logins ends at %v after the handover, want %v", got, later)
 	}
-	tokens := r.chat.filehost.tokens
+	tokens := r.chat.uploadTokens
 	if len(tokens) != 1 || tokens[0].hash != given.hash || tokens[0].account != "ann" || !tokens[0].expiresAt.Equal(later) {
 		t.Errorf("got tokens %v, want the one from before the handover", tokens)
 	}

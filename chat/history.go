@@ -17,48 +17,55 @@ func (s *session) cmdHistory(m *irc.Message) {
 		return
 	}
 	if req.Kind == "TARGETS" {
-		s.startJob(func() { s.historyTargets(req) })
+		s.startTask(func() { s.historyTargets(req) })
 		return
 	}
-	s.startJob(func() { s.history(req) })
+	s.startTask(func() { s.history(req) })
 }
 
 var errNoHistory = errors.New("no such history")
 
-// history answers a CHATHISTORY request. It runs on a worker.
+// history answers a CHATHISTORY request. It is a task.
 func (s *session) history(req irc.HistoryRequest) {
 	f, err := s.readableConversation(req.Target)
 	if err != nil {
 		s.fail("CHATHISTORY", "INVALID_TARGET", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved: join the room first, or name an account with which you have direct messages")
 		return
 	}
-	lines, err := s.selectHistory(f, req)
-	if err == nil {
-		lines, err = f.completeMessages(lines)
-	}
+	end := f.waitDeliveredOffset(s.task)
+	show, renameLine, isVisible := lineFormatter{view: s.caps.View(), replayTime: s.svc.now}, f.renamer(), visibility(s.caps)
+	id, extra := s.newBatch()
+	var text []byte
+	n := 0
+	s.task.await(func() {
+		var lines []log.Line
+		if lines, err = f.selectHistory(req, end, isVisible); err == nil {
+			lines, err = f.completeMessages(lines)
+		}
+		// a line that completeMessages added may be hidden
+		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !isVisible(l) }) {
+			text = show.appendLine(text, extra, renameLine(line))
+		}
+		n = len(lines)
+	})
 	if errors.Is(err, errMsgID) {
 		s.fail("CHATHISTORY", "INVALID_MSGREFTYPE", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "No message here has this id")
 		return
 	}
 	if err != nil {
-		s.logReadError(f, err)
+		f.logReadError(err)
 		s.fail("CHATHISTORY", "MESSAGE_ERROR", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved")
 		return
 	}
-	s.sendBatch("chathistory", req.Target, func(extra string) {
-		show, renameLine := lineFormatter{view: s.capSet().View(), replayTime: s.svc.fixed.Now()}, f.renamer()
-		// a line that completeMessages added may be hidden
-		for _, line := range slices.DeleteFunc(lines, func(l log.Line) bool { return !s.isVisible(l) }) {
-			s.replies = show.appendLine(s.replies, extra, renameLine(line))
-		}
-	})
-	s.svc.counters.replayed.Add(int64(len(lines)))
+	s.sendBatch(id, "chathistory", req.Target, text)
+	s.svc.counts.Replayed += int64(n)
 }
 
-// isVisible reports whether the client may see a stored line. Redacted lines are hidden; events
-// require event-playback.
-func (s *session) isVisible(line log.Line) bool {
-	return !line.Redacted() && (s.has(irc.CapEventPlayback) || isTextMessage(line))
+// visibility returns a function that reports whether a client may see a stored line. Redacted lines
+// are hidden; events require event-playback.
+func visibility(caps irc.Caps) func(log.Line) bool {
+	events := caps.Has(irc.CapEventPlayback)
+	return func(line log.Line) bool { return !line.Redacted() && (events || isTextMessage(line)) }
 }
 
 // isTextMessage reports whether a line is a message, not an event.
@@ -67,49 +74,54 @@ func isTextMessage(line log.Line) bool {
 	return isCommand(body, []byte("PRIVMSG ")) || isCommand(body, []byte("NOTICE "))
 }
 
-// sendBatch sends lines in a batch if the client supports batches.
-func (s *session) sendBatch(kind, target string, lines func(extra string)) {
+// newBatch returns the id of a batch, and the tag of its lines. Both are "" for a client that does
+// not support batches.
+func (s *session) newBatch() (id, tag string) {
 	if !s.has(irc.CapBatch) {
-		lines("")
+		return "", ""
+	}
+	id = s.svc.newBatchID()
+	return id, "batch=" + id
+}
+
+// sendBatch sends lines in the batch of an id, or as they are if the id is "".
+func (s *session) sendBatch(id, kind, target string, lines []byte) {
+	if id == "" {
+		s.replies = append(s.replies, lines...)
 		return
 	}
-	id := s.svc.newBatchID()
 	params := []string{"+" + id, kind}
 	if target != "" {
 		params = append(params, target)
 	}
 	s.reply("BATCH", params...)
-	lines("batch=" + id)
+	s.replies = append(s.replies, lines...)
 	s.reply("BATCH", "-"+id)
 }
 
-// readableConversation returns the conversation of a target if the session may read it. It runs on
-// a worker.
+// readableConversation returns the conversation of a target if the session may read it. It is a
+// task.
 func (s *session) readableConversation(target string) (*conversation, error) {
-	s.svc.mu.Lock()
 	r := s.svc.rooms[irc.Fold(target)]
 	if r != nil && (s.user.rooms[r] != nil || s.user.oper) {
-		defer s.svc.mu.Unlock()
 		return &r.conversation, nil
 	}
-	ownAccount := s.user.account
-	s.svc.mu.Unlock()
-	if irc.IsRoom(target) || ownAccount == "" || s.svc.accounts.Lookup(target) == nil {
+	if irc.IsRoom(target) || s.user.account == "" || s.svc.env.accounts.Lookup(target) == nil {
 		return nil, errNoHistory
 	}
-	return s.svc.openDirect(ownAccount, target)
+	return s.svc.openDirect(s.task, s.user.account, target)
 }
 
 // selectHistory returns the lines of a request, oldest first. No line of the answer is sent live
 // after it. Every line later than the end that the answer saw is sent live, or has been already. So
-// an answer to LATEST and the live messages meet without gap or duplicate.
-func (s *session) selectHistory(f *conversation, req irc.HistoryRequest) ([]log.Line, error) {
-	end := f.waitDeliveredOffset()
+// an answer to LATEST and the live messages meet without gap or duplicate. End is the offset up to
+// which messages have been delivered. It waits for the disk.
+func (f *conversation) selectHistory(req irc.HistoryRequest, end int64, visible func(log.Line) bool) ([]log.Line, error) {
 	from, after, err := f.resolvePoint(req.From, end)
 	if err != nil {
 		return nil, err
 	}
-	n, visible := req.Limit, s.isVisible
+	n := req.Limit
 	switch req.Kind {
 	case "LATEST":
 		if req.From.IsZero() {
@@ -223,7 +235,7 @@ func (f *conversation) offsetOfID(msgid string) (int64, bool) {
 	return n, err == nil && room == f.log.ID()
 }
 
-// historyTargets lists the conversations with messages between two times. It runs on a worker.
+// historyTargets lists the conversations with messages between two times. It is a task.
 func (s *session) historyTargets(req irc.HistoryRequest) {
 	from, to := req.From.Time, req.To.Time
 	if from.After(to) {
@@ -235,32 +247,34 @@ func (s *session) historyTargets(req irc.HistoryRequest) {
 	}
 	var all []target
 	for _, f := range s.ownConversations() {
-		if lines, err := f.log.Latest(1, f.waitDeliveredOffset()); err == nil && len(lines) == 1 {
-			if at := lines[0].Time(); at.After(from) && at.Before(to) {
-				all = append(all, target{f.nameFor(s), at})
-			}
+		var lines []log.Line
+		end, err := f.waitDeliveredOffset(s.task), error(nil)
+		s.task.await(func() { lines, err = f.log.Latest(1, end) })
+		if err != nil || len(lines) == 0 {
+			continue
+		}
+		if at := lines[0].Time(); at.After(from) && at.Before(to) {
+			all = append(all, target{f.nameFor(s), at})
 		}
 	}
 	slices.SortFunc(all, func(a, b target) int { return a.at.Compare(b.at) })
-	s.sendBatch("draft/chathistory-targets", "", func(extra string) {
-		for _, t := range all[:min(len(all), req.Limit)] {
-			body := irc.AppendLine(nil, s.svc.fixed.Name, "CHATHISTORY", "TARGETS", t.name, t.at.UTC().Format(irc.TimeFormat))
-			s.replies = irc.AppendView(s.replies, 0, extra, nil, body)
-		}
-	})
+	id, extra := s.newBatch()
+	var text []byte
+	for _, t := range all[:min(len(all), req.Limit)] {
+		body := irc.AppendLine(nil, s.svc.fixed.Name, "CHATHISTORY", "TARGETS", t.name, t.at.UTC().Format(irc.TimeFormat))
+		text = irc.AppendView(text, 0, extra, nil, body)
+	}
+	s.sendBatch(id, "draft/chathistory-targets", "", text)
 }
 
-// ownConversations returns the conversations of the session. It runs on a worker.
-func (s *session) ownConversations() []*conversation {
-	var all []*conversation
-	s.svc.mu.Lock()
+// ownConversations returns the conversations of the session. It is a task.
+func (s *session) ownConversations() (all []*conversation) {
 	for r := range s.user.rooms {
 		all = append(all, &r.conversation)
 	}
-	s.svc.mu.Unlock()
 	if s.login.Account != nil {
-		for _, other := range s.svc.directPartners(s.login.Name) {
-			if f, err := s.svc.openDirect(s.login.Name, other); err == nil {
+		for _, other := range s.directPartners() {
+			if f, err := s.svc.openDirect(s.task, s.login.Name, other); err == nil {
 				all = append(all, f)
 			}
 		}

@@ -41,7 +41,7 @@ func (s *session) cmdMOTD(*irc.Message) {
 }
 
 func (s *session) cmdTime(*irc.Message) {
-	s.numeric(irc.RplTime, s.svc.fixed.Name, s.svc.fixed.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 UTC"))
+	s.numeric(irc.RplTime, s.svc.fixed.Name, s.svc.now.UTC().Format("Mon, 02 Jan 2006 15:04:05 UTC"))
 }
 
 func (s *session) cmdAdmin(*irc.Message) {

@@ -17,7 +17,7 @@ func (s *session) cmdJoin(m *irc.Message) {
 	names := strings.Split(m.Params[0], ",")
 	keys := strings.Split(irc.Param(m, 1), ",")
 	s.charge(len(names) - 1)
-	s.startJob(func() {
+	s.startTask(func() {
 		for i, name := range names {
 			key := ""
 			if i < len(keys) {
@@ -30,7 +30,7 @@ func (s *session) cmdJoin(m *irc.Message) {
 
 var errRoomName = errors.New("a name begins with #, and has no space, comma or wildcard")
 
-// join joins a room. It runs on a worker.
+// join joins a room. It is a task.
 func (s *session) join(name, key string) {
 	r, renamed, err := s.openRoomForJoin(name)
 	if err == nil {
@@ -38,52 +38,42 @@ func (s *session) join(name, key string) {
 		err = s.claimUnownedRoom(r, key)
 	}
 	var subs []*subscription
-	s.svc.withLock(func() {
-		switch {
-		case !s.isActiveLocked() || err == errReplied:
-		case err != nil:
-			s.numeric(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
-		case renamed != nil && !s.redirectJoin(name, r):
-		case s.user.rooms[r] == nil && s.checkJoin(r, key):
-			subs = s.addMember(r)
-		}
-	})
+	switch {
+	case !s.isActiveLocked() || err == errReplied:
+	case err != nil:
+		s.numeric(irc.ErrNoSuchChannel, irc.Cut(name, irc.MaxRoom), "No such channel: "+publicError(err))
+	case renamed != nil && !s.redirectJoin(name, r):
+	case s.user.rooms[r] == nil && s.checkJoin(r, key):
+		subs = s.addMember(r)
+	}
 	if len(subs) == 0 {
 		return
 	}
 	s.catchUp(subs[0])
-	s.svc.withLock(func() {
-		if s.isActiveLocked() {
-			s.syncJoinedMetadata(r)
-		}
-	})
+	if s.isActiveLocked() {
+		s.syncJoinedMetadata(r)
+	}
 	for _, sub := range subs[1:] {
-		s.svc.joinOtherSession(sub)
+		s.joinOtherSession(sub)
 	}
 }
 
 // openRoomForJoin opens a room by its name or a former name. On success the caller must call
-// finishJoin.
+// finishJoin. It is a task.
 func (s *session) openRoomForJoin(name string) (r *room, renamed *renamedError, err error) {
-	if !irc.ValidRoom(name) {
+	switch {
+	case !irc.ValidRoom(name):
 		return nil, nil, errRoomName
-	}
-	opener, full := "", false
-	s.svc.withLock(func() {
-		if !s.isActiveLocked() {
-			return
-		}
-		if full = len(s.user.rooms) >= s.svc.options().MaxRoomsPerUser && s.svc.rooms[irc.Fold(name)] == nil; full {
-			s.numeric(irc.ErrTooManyChannels, irc.Cut(name, irc.MaxRoom), "You have joined too many channels")
-		}
-		opener = s.roomOpenerLocked()
-	})
-	if full {
+	case !s.isActiveLocked():
+		return nil, nil, errReplied
+	case len(s.user.rooms) >= s.svc.options().MaxRoomsPerUser && s.svc.rooms[irc.Fold(name)] == nil:
+		s.numeric(irc.ErrTooManyChannels, irc.Cut(name, irc.MaxRoom), "You have joined too many channels")
 		return nil, nil, errReplied
 	}
-	r, err = s.svc.openRoomFor(name, opener)
+	opener := s.roomOpenerLocked()
+	r, err = s.svc.openRoomFor(s.task, name, opener)
 	if errors.As(err, &renamed) {
-		r, err = s.svc.openRoomFor(renamed.newName, opener)
+		r, err = s.svc.openRoomFor(s.task, renamed.newName, opener)
 	}
 	return r, renamed, err
 }
@@ -106,47 +96,33 @@ func (s *session) roomOpenerLocked() string {
 var errReplied = errors.New("chat: the client has been sent the reason")
 
 // finishJoin ends a join, whether it succeeded or not. A room that was opened for a failed join is
-// closed.
+// closed. It is a task.
 func (s *session) finishJoin(r *room) {
-	empty := false
-	s.svc.withLock(func() {
-		r.joinsUnderWay--
-		empty = r.joinsUnderWay == 0 && len(r.members) == 0
-	})
-	if empty {
-		s.svc.closeUnusedRoom(r)
+	if r.joinsUnderWay--; r.joinsUnderWay == 0 && len(r.members) == 0 {
+		s.svc.closeUnusedRoom(s.task, r)
 	}
 }
 
-// joinOtherSession notifies a session that another session of its user has joined a room, and
-// catches it up: each device has missed other messages. It runs on the worker of the joining
-// session.
-func (s *Service) joinOtherSession(sub *subscription) {
-	var to *session
-	s.withLock(func() {
-		to = sub.session.replyCollectorLocked()
-		to.sendJoin(sub.conversation.name)
-	})
+// joinOtherSession notifies another session of the session's user that the user has joined a room,
+// and catches it up: each device has missed other messages. It is a task.
+func (s *session) joinOtherSession(sub *subscription) {
+	to := sub.session.replyCollectorLocked()
+	to.task = s.task
+	to.sendJoin(sub.conversation.name)
 	to.catchUp(sub)
 }
 
 // claimUnownedRoom makes the user the operator of a room without operators and members, durably, if
-// the user is about to join it. It runs on a worker.
+// the user is about to join it. It is a task.
 func (s *session) claimUnownedRoom(r *room, key string) error {
-	account, claims := "", false
-	canClaim := func() bool {
-		code, _ := s.joinRefusal(r, key)
-		return code == "" && len(r.members) == 0 && len(r.accountRanks) == 0
-	}
-	s.svc.withLock(func() {
-		if claims = s.isActiveLocked() && s.user.account != "" && canClaim(); claims {
-			account = irc.Fold(s.user.account)
-		}
-	})
-	if !claims {
+	if !s.isActiveLocked() || s.user.account == "" || len(r.members) > 0 || len(r.accountRanks) > 0 {
 		return nil
 	}
-	return s.svc.putPostsAndWait(func(author *session) error {
+	if code, _ := s.joinRefusal(r, key); code != "" {
+		return nil
+	}
+	account := irc.Fold(s.user.account)
+	return s.svc.putPostsAndWait(s.task, func(author *session) error {
 		if r.deleted {
 			return nil // checkJoin sends the reply
 		}
@@ -217,8 +193,7 @@ func (s *session) addMember(r *room) (subs []*subscription) {
 
 // subscribeLocked subscribes a session from the last delivery on. The caller holds mu.
 func (f *conversation) subscribeLocked(s *session) *subscription {
-	sub := &subscription{session: s, conversation: f, savedMarker: -1}
-	sub.sentUpTo.Store(f.deliveredOffset)
+	sub := &subscription{session: s, conversation: f, savedMarker: -1, sentUpTo: f.deliveredOffset}
 	f.subscriptions = append(f.subscriptions, sub)
 	return sub
 }
@@ -277,25 +252,22 @@ func (s *session) notifyOtherMembers(n *notification, r *room) {
 }
 
 // resumeAccount subscribes a session of an account to the rooms of its user and to its direct
-// conversations, and replays what it missed. It runs on a worker.
+// conversations, and replays what it missed. It is a task.
 func (s *session) resumeAccount() {
 	s.loadMetadata()
 	// loads the file of markers, so that saveReadMarkerLocked does not do so under mu
-	s.svc.accounts.ReadMarker(s.login.Name, s.login.Device, "")
+	s.task.await(func() { s.svc.env.accounts.ReadMarker(s.login.Name, s.login.Device, "") })
 	var subs []*subscription
-	s.svc.withLock(func() {
-		if !s.isActiveLocked() {
-			return
-		}
+	if s.isActiveLocked() {
 		s.user.oper = s.user.oper || s.hasOperatorAccount()
 		for r := range s.user.rooms {
 			if r.subscriptionOf(s) == nil {
 				subs = append(subs, r.subscribeLocked(s))
 			}
 		}
-	})
+	}
 	for _, sub := range subs {
-		s.svc.withLock(func() { s.sendJoin(sub.conversation.name) })
+		s.sendJoin(sub.conversation.name)
 		s.catchUp(sub)
 	}
 	s.resumeDirects()

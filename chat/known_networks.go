@@ -44,7 +44,7 @@ func (a knownNetworks) add(account string, from netip.Addr) (isNew bool) {
 }
 
 // rememberNetworkLocked records the network of a login. The caller holds mu.
-func (s *Service) rememberNetworkLocked(account string, from netip.Addr) {
+func (s *core) rememberNetworkLocked(account string, from netip.Addr) {
 	if s.knownNetworks.add(irc.Fold(account), from) {
 		s.networksDirty = true
 	}

@@ -196,7 +196,7 @@ func TestAClientThatDoesNotReadIsClosed(t *testing.T) {
 }
 
 func TestInvitationsAreLimitedAndPreferOpenRooms(t *testing.T) {
-	s := &Service{rooms: map[string]*room{}}
+	s := &core{rooms: map[string]*room{}}
 	u := &user{}
 	for i := range 3 * maxInvited {
 		r := &room{conversation: conversation{svc: s, name: "#" + itoa(i)}}
@@ -260,11 +260,11 @@ func TestExpensiveCommandsCountAsSeveral(t *testing.T) {
 	var x *session
 	s.chat.withLock(func() {
 		x = s.chat.findUser("alice").sessions[0]
-		if at, want := s.chat.accountPaces["alice"].nextAt.Load(), began.Add(3400*time.Millisecond).UnixNano(); at != want {
+		if at, want := s.chat.accountPaces["alice"].nextAt, began.Add(3400*time.Millisecond).UnixNano(); at != want {
 			t.Errorf("five expensive commands at 10 a second: got them counted as %v, want 3.4 s", time.Duration(at-began.UnixNano()))
 		}
 	})
-	x.chargeSearch(time.Now().Add(-time.Minute))
+	s.chat.withLock(func() { x.chargeSearchLocked(time.Minute) })
 	alice.send("SEARCH something")
 	alice.until("RATE_LIMITED")
 }

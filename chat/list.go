@@ -65,7 +65,7 @@ func parseList(words string, now time.Time) (l listFilter) {
 }
 
 func (s *session) cmdList(m *irc.Message) {
-	asked := parseList(irc.Param(m, 0), s.svc.fixed.Now())
+	asked := parseList(irc.Param(m, 0), s.svc.now)
 	s.charge(len(s.svc.rooms) / itemsPerCommand)
 	var found []*room
 	for key, r := range s.svc.rooms {

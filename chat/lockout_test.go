@@ -183,9 +183,11 @@ func TestAFewGuessingNetworksDoNotLockOutTheOwnerAtANewAddress(t *testing.T) {
 	for second := range int64(600) {
 		now.Store(second)
 		for i := range 3 {
-			if p := address(100 + i); s.chat.checkLoginLimits(p, "ann") == nil {
-				s.chat.withLock(func() { s.chat.countFailedLoginLocked(p, "ann", account.ErrLoginFailed) })
-			}
+			s.chat.withLock(func() {
+				if p := address(100 + i); s.chat.checkLoginLimitsLocked(p, "ann") == nil {
+					s.chat.countFailedLoginLocked(p, "ann", account.ErrLoginFailed)
+				}
+			})
 		}
 	}
 	if got := attempts["SASL PLAIN"](s, address(100), "ann", "correct horse"); !strings.Contains(got, "too many attempts") {

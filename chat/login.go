@@ -45,7 +45,7 @@ func (s *session) cmdAuthenticate(m *irc.Message) {
 		case whole && s.sasl.login.Account != nil:
 			s.logInLocked(s.sasl.login)
 		case whole:
-			s.startJob(func() { s.continueSASL(answer) }) // slow: a hash, or a file
+			s.startTask(func() { s.continueSASL(answer) }) // slow: a hash, or a file
 		}
 	}
 }
@@ -55,7 +55,7 @@ func (s *session) startSASL(mechanism string) {
 	switch mechanism {
 	case "PLAIN", "EXTERNAL":
 	case "SCRAM-SHA-256":
-		x.scram = s.svc.accounts.Scram()
+		x.scram = s.svc.env.accounts.Scram()
 	default:
 		s.numeric(irc.RplSASLMechs, "PLAIN,EXTERNAL,SCRAM-SHA-256", "are available SASL mechanisms")
 		s.numeric(irc.ErrSASLFail, "SASL authentication failed")
@@ -65,7 +65,7 @@ func (s *session) startSASL(mechanism string) {
 	s.replies = append(s.replies, "AUTHENTICATE +\r\n"...)
 }
 
-// continueSASL handles a complete response of the client. It runs on a worker.
+// continueSASL handles a complete response of the client. It is a task.
 func (s *session) continueSASL(answer []byte) {
 	x := s.sasl
 	var login account.Login
@@ -79,17 +79,15 @@ func (s *session) continueSASL(answer []byte) {
 			login, err = s.checkPassword(who, password)
 		}
 	case "EXTERNAL":
-		login, err = s.svc.accounts.External(string(answer), s.peer.Fingerprint)
+		s.task.await(func() { login, err = s.svc.env.accounts.External(string(answer), s.peer.Fingerprint) })
 	default:
-		more, done, login, err = x.scram.Step(string(answer))
+		s.task.await(func() { more, done, login, err = x.scram.Step(string(answer)) })
 		// checked for good and bad proofs alike, or the answer would reveal whether the proof is
 		// right
 		if who = x.scram.Key(); err != nil || done {
 			err = cmp.Or(s.checkLoginLimits(who), err)
 		}
 	}
-	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
 	if err != nil {
 		s.refuseLoginLocked(who, err)
 		return
@@ -123,10 +121,10 @@ func (s *session) logRefusedLogin(who string, err error) {
 
 // logRefusedLogin counts and logs a refused login. Names without an account are not logged, because
 // they may be passwords typed into the wrong field.
-func (s *Service) logRefusedLogin(who string, from netip.Addr, err error) {
-	s.counters.loginFailed.Add(1)
+func (s *core) logRefusedLogin(who string, from netip.Addr, err error) {
+	s.counts.LoginsFailed++
 	name := account.Key(who)
-	if s.accounts.Lookup(name) == nil {
+	if s.env.accounts.Lookup(name) == nil {
 		name = "unknown"
 	}
 	s.fixed.Log.Info("login refused", "account", name, "address", from, "error", err)
@@ -135,7 +133,7 @@ func (s *Service) logRefusedLogin(who string, from netip.Addr, err error) {
 // logInLocked completes a login. The caller holds mu.
 func (s *session) logInLocked(login account.Login) {
 	s.sasl = nil
-	if ban, banned := s.svc.accounts.Banned(account.Client{Account: login.Name, Addr: s.peer.Addr}, s.svc.fixed.Now()); banned {
+	if ban, banned := s.svc.env.accounts.Banned(account.Client{Account: login.Name, Addr: s.peer.Addr}, s.svc.now); banned {
 		s.numeric(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
 		s.endWithError("Banned")
 		return
@@ -155,7 +153,7 @@ func (s *session) logInLocked(login account.Login) {
 func (s *session) setLogin(login account.Login) {
 	s.login, s.pace = login, nil
 	s.svc.rememberNetworkLocked(login.Name, s.peer.Addr)
-	s.svc.counters.logins.Add(1)
+	s.svc.counts.Logins++
 	mask := s.nick() + "!*@*"
 	if s.user != nil {
 		mask = s.user.source
@@ -180,7 +178,7 @@ func (s *session) adoptAccountLocked(login account.Login) {
 	if u.nick != login.Name {
 		s.changeNick(login.Name)
 	}
-	s.startJob(s.resumeAccount)
+	s.startTask(s.resumeAccount)
 }
 
 func (s *session) cmdRegister(m *irc.Message) {
@@ -206,15 +204,15 @@ func (s *session) cmdRegister(m *irc.Message) {
 		if invite == "*" {
 			invite = ""
 		}
-		s.startJob(func() { s.createAccount(name, password, invite) })
+		s.startTask(func() { s.createAccount(name, password, invite) })
 	}
 }
 
-// createAccount runs on a worker.
+// createAccount creates an account and logs in to it. It is a task.
 func (s *session) createAccount(name, password, invite string) {
-	a, err := s.svc.accounts.Register(name, password, invite)
-	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
+	var a *account.Account
+	var err error
+	s.task.await(func() { a, err = s.svc.env.accounts.Register(name, password, invite) })
 	if err != nil {
 		code := "TEMPORARILY_UNAVAILABLE"
 		for cause, c := range map[error]string{account.ErrClosed: "TEMPORARILY_UNAVAILABLE", account.ErrInvite: "INVALID_EMAIL", account.ErrName: "BAD_ACCOUNT_NAME",

@@ -30,11 +30,11 @@ func (s *session) cmdMarkRead(m *irc.Message) {
 		if irc.Param(m, 1) != "" {
 			s.charge(markerCost - 1)
 		}
-		s.startJob(func() { s.setReadMarker(target, irc.Param(m, 1)) })
+		s.startTask(func() { s.setReadMarker(target, irc.Param(m, 1)) })
 	}
 }
 
-// setReadMarker sets or gets the marker. It runs on a worker.
+// setReadMarker sets or gets the marker. It is a task.
 func (s *session) setReadMarker(target, value string) {
 	f, err := s.readableConversation(target)
 	if err != nil {
@@ -47,20 +47,21 @@ func (s *session) setReadMarker(target, value string) {
 		s.fail("MARKREAD", "INVALID_PARAMS", irc.Cut(target, irc.MaxRoom), "A marker is timestamp=YYYY-MM-DDThh:mm:ss.sssZ")
 		return
 	}
-	if value != "" {
-		offset, err := f.log.Seek(at.Truncate(time.Millisecond).Add(time.Millisecond))
-		s.logReadError(f, err)
-		if err := s.svc.accounts.SaveReadMarker(s.login.Name, account.SharedDevice, f.logID, offset); err != nil {
-			s.svc.fixed.Log.Error("a read marker cannot be written", "account", s.login.Name, "error", err)
-			s.fail("MARKREAD", "INTERNAL_ERROR", irc.Cut(target, irc.MaxRoom), "The marker was not stored, and stays where it is: "+publicError(err))
-			return
+	login, marker := s.login, ""
+	s.task.await(func() {
+		if value != "" {
+			err = f.saveReadMarker(login, at)
 		}
+		marker = f.readMarkerOf(login)
+	})
+	if err != nil {
+		s.svc.fixed.Log.Error("a read marker cannot be written", "account", login.Name, "error", err)
+		s.fail("MARKREAD", "INTERNAL_ERROR", irc.Cut(target, irc.MaxRoom), "The marker was not stored, and stays where it is: "+publicError(err))
+		return
 	}
-	line := s.readMarkerLine(f)
-	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
+	line := s.readMarkerLine(f, marker)
 	s.replies = append(s.replies, line...)
-	if value == "" {
+	if value == "" || s.user == nil {
 		return
 	}
 	for _, other := range s.user.sessions {
@@ -70,9 +71,16 @@ func (s *session) setReadMarker(target, value string) {
 	}
 }
 
-// readMarkerLine returns the MARKREAD line of the session's account. It takes mu.
-func (s *session) readMarkerLine(f *conversation) []byte {
-	return irc.AppendLine(nil, s.svc.fixed.Name, "MARKREAD", f.nameFor(s), f.readMarkerOf(s.login))
+// saveReadMarker stores the marker of an account at a time. It waits for the disk.
+func (f *conversation) saveReadMarker(login account.Login, at time.Time) error {
+	offset, err := f.log.Seek(at.Truncate(time.Millisecond).Add(time.Millisecond))
+	f.logReadError(err)
+	return f.svc.env.accounts.SaveReadMarker(login.Name, account.SharedDevice, f.logID, offset)
+}
+
+// readMarkerLine returns a MARKREAD line.
+func (s *session) readMarkerLine(f *conversation, marker string) []byte {
+	return irc.AppendLine(nil, s.svc.fixed.Name, "MARKREAD", f.nameFor(s), marker)
 }
 
 // readMarkerOf returns the marker of a login as MARKREAD shows it: "*" for none or a guest. It
@@ -81,7 +89,7 @@ func (f *conversation) readMarkerOf(login account.Login) string {
 	if login.Account == nil {
 		return "*"
 	}
-	if offset, ok := f.svc.accounts.ReadMarker(login.Name, account.SharedDevice, f.logID); ok && offset > 0 {
+	if offset, ok := f.svc.env.accounts.ReadMarker(login.Name, account.SharedDevice, f.logID); ok && offset > 0 {
 		if lines, err := f.log.Latest(1, offset); err == nil && len(lines) == 1 {
 			return "timestamp=" + lines[0].Time().UTC().Format(irc.TimeFormat)
 		}
@@ -90,26 +98,31 @@ func (f *conversation) readMarkerOf(login account.Login) string {
 }
 
 // readMarkersByAccount returns the markers of the accounts in a room, for clients that support read
-// markers but not RENAME: they see a part and a join. It takes mu.
-func (r *room) readMarkersByAccount() map[string]string {
+// markers but not RENAME: they see a part and a join. It is a task.
+func (r *room) readMarkersByAccount(t *task) map[string]string {
 	logins := map[string]account.Login{}
-	r.svc.withLock(func() {
-		for _, sub := range r.subscriptions {
-			if to := sub.session; to.user != nil && to.user.account != "" && to.has(irc.CapReadMarker) && !to.has(irc.CapRename) {
-				logins[to.user.account] = to.login
-			}
+	for _, sub := range r.subscriptions {
+		if to := sub.session; to.user != nil && to.user.account != "" && to.has(irc.CapReadMarker) && !to.has(irc.CapRename) {
+			logins[to.user.account] = to.login
+		}
+	}
+	all := map[string]string{"": "*"}
+	t.await(func() {
+		for name, login := range logins {
+			all[name] = r.readMarkerOf(login)
 		}
 	})
-	all := map[string]string{"": "*"}
-	for name, login := range logins {
-		all[name] = r.readMarkerOf(login)
-	}
 	return all
 }
 
-// sendReadMarker sends the marker of a room that the session joins, if the client supports it.
+// sendReadMarker sends the marker of a room that the session joins, if the client supports it. It
+// is a task.
 func (s *session) sendReadMarker(f *conversation) {
 	if f.room != nil && s.has(irc.CapReadMarker) {
-		s.replies = append(s.replies, s.readMarkerLine(f)...)
+		login, marker := s.login, "*"
+		if login.Account != nil {
+			s.task.await(func() { marker = f.readMarkerOf(login) })
+		}
+		s.replies = append(s.replies, s.readMarkerLine(f, marker)...)
 	}
 }

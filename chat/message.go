@@ -27,7 +27,7 @@ func (s *session) cmdMessage(m *irc.Message) {
 		s.numeric(irc.ErrNoTextToSend, "No text to send")
 		return
 	}
-	s.user.lastSpokeAt = s.svc.fixed.Now()
+	s.user.lastSpokeAt = s.svc.now
 	targets := strings.Split(m.Params[0], ",")
 	if len(targets) > maxTargets {
 		if !irc.Silent(m.Command) {
@@ -117,7 +117,7 @@ func (s *session) speechRefusal(r *room, m *message) (code, reason string) {
 
 // storeMessage adds a message to the conversation's next batch.
 func (s *session) storeMessage(f *conversation, m *message, target string) {
-	now := s.svc.fixed.Now()
+	now := s.svc.now
 	tags := irc.JoinTags(s.user.tags(), m.tags)
 	head := ":" + s.user.source + " " + m.command + " " + target
 	for i, line := range m.lines {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"weir/chat/account"
 	"weir/chat/irc"
 )
 
@@ -64,7 +65,7 @@ func (s *session) resolveMetadataTarget(target string) (d metadataTarget, ok boo
 		return d, false
 	}
 	if d = (metadataTarget{name: u.nick, user: u}); u.account != "" {
-		d.path = s.svc.accounts.MetadataPath(u.account)
+		d.path = account.MetadataFile(u.account)
 	}
 	return d, true
 }
@@ -97,7 +98,7 @@ func (s *session) cmdMetadata(m *irc.Message) {
 		s.setMetadata(target, args)
 	case "CLEAR":
 		s.charge(rewriteCost - 1)
-		s.startJob(func() { s.storeMetadata(target, "*", "") })
+		s.startTask(func() { s.storeMetadata(target, "*", "") })
 	case "SUB":
 		s.subscribeMetadata(args)
 	case "UNSUB":
@@ -161,38 +162,36 @@ func (s *session) setMetadata(target string, args []string) {
 	case len(value) > maxMetadataValueBytes:
 		s.fail("METADATA", "VALUE_INVALID", "A value has at most "+itoa(maxMetadataValueBytes)+" bytes")
 	default:
-		s.startJob(func() { s.storeMetadata(target, key, value) })
+		s.startTask(func() { s.storeMetadata(target, key, value) })
 	}
 }
 
 // storeMetadata sets a key, deletes it if the value is "", or deletes all keys if the key is "*".
-// It runs on a worker.
+// It is a task.
 func (s *session) storeMetadata(target, key, value string) {
 	svc := s.svc
-	svc.openMu.Lock() // one writer; and no room is closed or renamed meanwhile
-	defer svc.openMu.Unlock()
-	var d metadataTarget
-	var next map[string]string
-	svc.withLock(func() {
-		if s.isActiveLocked() {
-			d, next = s.planMetadata(target, key, value)
-		}
-	})
+	svc.opening.lock(s.task) // one writer; and no room is closed or renamed meanwhile
+	defer svc.opening.unlock()
+	if !s.isActiveLocked() {
+		return
+	}
+	d, next := s.planMetadata(target, key, value)
 	if next == nil {
 		return
 	}
 	if d.path != "" {
-		if err := writeMetadata(d.path, d.name, next); err != nil {
+		var err error
+		text := encodeMetadata(d.name, next)
+		s.task.await(func() { err = svc.env.storage.ReplaceFile(d.path, text) })
+		if err != nil {
 			svc.fixed.Log.Error("metadata cannot be written", "of", d.name, "error", err)
 			s.fail("METADATA", "RATE_LIMITED", d.name, irc.Word(key), "60", "It was not stored: "+publicError(err))
 			return
 		}
 	}
-	svc.withLock(func() {
-		before := d.values()
-		d.set(next)
-		s.notifyMetadataChange(d, key, before)
-	})
+	before := d.values()
+	d.set(next)
+	s.notifyMetadataChange(d, key, before)
 }
 
 // planMetadata returns the target's values after a change. Next is nil if the change is refused,

@@ -2,29 +2,26 @@ package chat
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/ergochat/irc-go/ircmsg"
 
+	"weir/chat/account"
 	"weir/chat/irc"
-	"weir/internal/durable"
 )
 
 // A metadata file has a line "METADATA NAME KEY * :VALUE" for each key. Rooms have theirs beside
 // their log, accounts in the folder "metadata".
 
-func (r *room) metadataPath() string { return filepath.Join(filepath.Dir(r.statePath), "metadata") }
+func (r *room) metadataPath() string { return roomPath(r.name) + "/metadata" }
 
-// readMetadata reads a metadata file. The result is never nil, and empty if there is no file.
-func (s *Service) readMetadata(path string) map[string]string {
+// readMetadata reads a metadata file. The result is never nil, and empty if there is no file. It
+// waits for the disk.
+func (s *core) readMetadata(path string) map[string]string {
 	values := map[string]string{}
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	data, err := s.env.storage.ReadFile(path)
+	if err != nil {
 		s.fixed.Log.Warn("metadata cannot be read", "error", err)
 	}
 	for line := range bytes.Lines(data) {
@@ -36,37 +33,34 @@ func (s *Service) readMetadata(path string) map[string]string {
 	return values
 }
 
-// writeMetadata replaces a metadata file durably.
-func writeMetadata(path, name string, values map[string]string) error {
-	var b []byte
+// encodeMetadata returns the contents of a metadata file.
+func encodeMetadata(name string, values map[string]string) (b []byte) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		b = irc.AppendLine(b, "", "METADATA", name, key, "*", values[key])
 	}
-	err := durable.ReplaceFile(path, b, 0o600)
-	if errors.Is(err, fs.ErrNotExist) { // no account has metadata yet
-		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		return durable.ReplaceFile(path, b, 0o600)
-	}
-	return err
+	return b
 }
 
 // loadMetadata loads the account's metadata, unless another session of it has, and sends them to
-// the session. It runs on a worker.
+// the session. It is a task.
 func (s *session) loadMetadata() {
-	values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
-	s.svc.withLock(func() {
-		if !s.isActiveLocked() {
-			return
-		}
-		if s.user.metadata == nil {
-			s.user.metadata = values
-		}
-		if !s.has(irc.CapMetadata3) { // a client of draft/metadata-3 got them before the MOTD
-			s.sendOwnMetadata()
-		}
-	})
+	values := s.readAccountMetadata(s.login.Name)
+	if !s.isActiveLocked() {
+		return
+	}
+	if s.user.metadata == nil {
+		s.user.metadata = values
+	}
+	if !s.has(irc.CapMetadata3) { // a client of draft/metadata-3 got them before the MOTD
+		s.sendOwnMetadata()
+	}
+}
+
+// readAccountMetadata returns the metadata of an account, never nil. It is a task.
+func (s *session) readAccountMetadata(name string) (values map[string]string) {
+	path := account.MetadataFile(name)
+	s.task.await(func() { values = s.svc.readMetadata(path) })
+	return values
 }
 
 // sendOwnMetadata sends a session the metadata of its user, if the client has requested a version
@@ -74,7 +68,7 @@ func (s *session) loadMetadata() {
 // client of draft/metadata is sent them after the welcome, or when it requests the capability
 // later.
 func (s *session) sendOwnMetadata() {
-	if s.capSet().HasMetadata() {
+	if s.caps.HasMetadata() {
 		u := s.user
 		s.batchReplies("metadata", u.nick, func() { s.sendMetadataValues(u.nick, u.metadata, slices.Sorted(maps.Keys(u.metadata)), maxSyncValues) })
 	}

@@ -124,7 +124,7 @@ func (s *session) syncMonitoredMetadata(watched ...*user) {
 // syncJoinedMetadata sends a session that has joined a room the values of its subscribed keys, if
 // there are any.
 func (s *session) syncJoinedMetadata(r *room) {
-	if !s.capSet().HasMetadata() || s.user.rooms[r] == nil {
+	if !s.caps.HasMetadata() || s.user.rooms[r] == nil {
 		return
 	}
 	hasValues := s.has(irc.CapMetadata3) // expects a batch, even an empty one

@@ -1,12 +1,5 @@
 package chat
 
-import "sync/atomic"
-
-// counters are the live counters of a service.
-type counters struct {
-	connections, refused, commands, messages, batches, deliveries, replayed, notStored, tooSlow, throttled, evicted, logins, loginFailed, searches atomic.Int64
-}
-
 // Counts are totals since Open, and current sizes.
 type Counts struct {
 	Connections int64 // accepted connections, the refused ones included
@@ -29,15 +22,16 @@ type Counts struct {
 	Sessions, Users, Rooms, Directs int
 }
 
-// Counts returns all counters.
-func (s *Service) Counts() Counts {
-	c := &s.counters
-	all := Counts{Connections: c.connections.Load(), Refused: c.refused.Load(), Commands: c.commands.Load(), Messages: c.messages.Load(),
-		Batches: c.batches.Load(), Deliveries: c.deliveries.Load(), Replayed: c.replayed.Load(), NotStored: c.notStored.Load(), TooSlow: c.tooSlow.Load(),
-		Throttled: c.throttled.Load(), Evicted: c.evicted.Load(), Logins: c.logins.Load(), LoginsFailed: c.loginFailed.Load(),
-		Searches: c.searches.Load()}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// countsNow returns all counters.
+func (s *core) countsNow() Counts {
+	all := s.counts
 	all.Sessions, all.Users, all.Rooms, all.Directs = s.sessionCount, len(s.users), len(s.rooms), len(s.directs)
 	return all
+}
+
+// Counts returns all counters.
+func (s *Service) Counts() Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.countsNow()
 }

@@ -160,7 +160,7 @@ func (s *session) planBan(r *room, d *draft, c irc.Change) (irc.Change, bool) {
 	i := slices.IndexFunc(d.bans, func(b ban) bool { return irc.Fold(b.mask) == irc.Fold(c.Param) })
 	switch {
 	case c.On && i < 0 && len(d.bans) < maxBans:
-		d.bans = append(d.bans, ban{c.Param, s.user.nick, s.svc.fixed.Now()})
+		d.bans = append(d.bans, ban{c.Param, s.user.nick, s.svc.now})
 		return c, true
 	case c.On && i < 0:
 		s.numeric(irc.ErrBanListFull, r.name, "b", "Channel ban list is full")

@@ -61,14 +61,14 @@ func (s *session) unmonitorNick(key string) {
 }
 
 // removeMonitor removes a nick from a session's monitor list.
-func (s *Service) removeMonitor(key string, session *session) {
+func (s *core) removeMonitor(key string, session *session) {
 	if delete(s.monitors[key], session); len(s.monitors[key]) == 0 {
 		delete(s.monitors, key)
 	}
 }
 
 // removeMonitors clears a session's monitor list.
-func (s *Service) removeMonitors(session *session) {
+func (s *core) removeMonitors(session *session) {
 	for _, key := range session.monitored {
 		s.removeMonitor(key, session)
 	}
@@ -98,7 +98,7 @@ func (s *session) sendNickList(code string, words []string) {
 }
 
 // notifyMonitors notifies the sessions that monitor a nick.
-func (s *Service) notifyMonitors(nick, code, what string) {
+func (s *core) notifyMonitors(nick, code, what string) {
 	for session := range s.monitors[irc.Fold(nick)] {
 		if session.user != nil {
 			to := session.replyCollectorLocked()

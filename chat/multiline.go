@@ -76,7 +76,7 @@ func (s *session) finishMultiline() {
 	switch code, context, _ := strings.Cut(b.faultCode, " "); code {
 	case "":
 		b.message.batchID = "ml" + s.svc.newUnstoredID()
-		s.user.lastSpokeAt = s.svc.fixed.Now()
+		s.user.lastSpokeAt = s.svc.now
 		s.sendMessage(&b.message)
 	case "MULTILINE_MAX_LINES":
 		s.fail("BATCH", code, itoa(irc.MultilineLines), "The message has too many lines")

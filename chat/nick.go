@@ -38,7 +38,7 @@ func (s *session) cmdNick(m *irc.Message) {
 // isBannedAs reports whether a server ban matches the session's user under another nick.
 func (s *session) isBannedAs(nick string) bool {
 	c := account.Client{Account: s.user.account, Addr: s.peer.Addr, Mask: nick + "!" + s.user.name + "@" + s.user.host}
-	_, banned := s.svc.accounts.Banned(c, s.svc.fixed.Now())
+	_, banned := s.svc.env.accounts.Banned(c, s.svc.now)
 	return banned
 }
 
@@ -48,7 +48,7 @@ func (s *session) changeNick(nick string) {
 	change := svc.userNotification(u, s, "NICK", nick)
 	folded := irc.Fold(nick) != irc.Fold(u.nick)
 	if folded {
-		svc.whowas.add(u, svc.fixed.Now())
+		svc.whowas.add(u, svc.now)
 		svc.notifyMonitors(u.nick, irc.RplMonOffline, u.nick)
 	}
 	delete(svc.users, irc.Fold(u.nick))

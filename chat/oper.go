@@ -19,10 +19,8 @@ var errNotOperator = errors.New("chat: the account is no operator's")
 // operator's account need no OPER.
 func (s *session) cmdOper(m *irc.Message) {
 	name, password := m.Params[0], m.Params[1]
-	s.startJob(func() {
+	s.startTask(func() {
 		login, err := s.checkPassword(name, password)
-		s.svc.mu.Lock()
-		defer s.svc.unlockAndCommit()
 		if err != nil || !login.Role.AtLeast(account.Operator) || s.user == nil {
 			if err == nil {
 				err = errNotOperator
@@ -63,7 +61,7 @@ func (s *session) cmdKill(m *irc.Message) {
 }
 
 // killUser disconnects all sessions of a user.
-func (s *Service) killUser(u *user, reason string) {
+func (s *core) killUser(u *user, reason string) {
 	for _, session := range u.sessions {
 		session.conn.Send([]byte("ERROR :Closing link (" + reason + ")\r\n"))
 		session.killReason = reason
@@ -78,7 +76,7 @@ func (s *session) cmdKline(m *irc.Message) {
 		return
 	}
 	if len(m.Params) == 0 {
-		for _, b := range s.svc.accounts.Bans() {
+		for _, b := range s.svc.env.accounts.Bans() {
 			s.reply("NOTICE", s.nick(), b.Pattern+" by "+b.By+": "+b.Reason)
 		}
 		s.reply("NOTICE", s.nick(), "End of bans")
@@ -86,7 +84,7 @@ func (s *session) cmdKline(m *irc.Message) {
 	}
 	args, until := m.Params, time.Time{}
 	if n := atoi(args[0]); n > 0 && len(args) > 1 && itoa(n) == args[0] {
-		until = s.svc.fixed.Now().Add(time.Duration(min(n, 1<<24)) * time.Minute)
+		until = s.svc.now.Add(time.Duration(min(n, 1<<24)) * time.Minute)
 		args = args[1:]
 	}
 	reason := ""
@@ -94,16 +92,15 @@ func (s *session) cmdKline(m *irc.Message) {
 		reason = args[1]
 	}
 	ban := account.Ban{Pattern: args[0], Reason: reason, By: s.user.nick, Until: until}
-	s.startJob(func() {
-		ban, err := s.svc.accounts.Ban(ban)
-		s.svc.mu.Lock()
+	s.startTask(func() {
+		var err error
+		s.task.await(func() { ban, err = s.svc.env.accounts.Ban(ban) })
 		if err != nil {
 			s.fail("KLINE", "INVALID_BAN", publicError(err))
 		} else {
 			s.reply("NOTICE", s.nick(), "Banned "+ban.Pattern)
 		}
-		s.svc.unlockAndCommit()
-		s.svc.enforceBans()
+		s.svc.enforceBansLocked()
 	})
 }
 
@@ -111,10 +108,9 @@ func (s *session) cmdUnkline(m *irc.Message) {
 	if !s.checkOperator() {
 		return
 	}
-	s.startJob(func() {
-		err := s.svc.accounts.Unban(m.Params[0])
-		s.svc.mu.Lock()
-		defer s.svc.unlockAndCommit()
+	s.startTask(func() {
+		var err error
+		s.task.await(func() { err = s.svc.env.accounts.Unban(m.Params[0]) })
 		if err != nil {
 			s.fail("UNKLINE", "UNKNOWN_BAN", publicError(err))
 		} else {
@@ -123,12 +119,10 @@ func (s *session) cmdUnkline(m *irc.Message) {
 	})
 }
 
-// enforceBans disconnects users that were banned, or whose account was removed, since its last
-// call, by any process.
-func (s *Service) enforceBans() {
-	generation := s.accounts.Generation()
-	s.mu.Lock()
-	defer s.unlockAndCommit()
+// enforceBansLocked disconnects users that were banned, or whose account was removed, since its
+// last call, by any process. The caller holds mu.
+func (s *core) enforceBansLocked() {
+	generation := s.env.accounts.Generation()
 	if generation == s.accountGeneration {
 		return
 	}
@@ -136,12 +130,12 @@ func (s *Service) enforceBans() {
 	for _, u := range s.users {
 		for _, session := range u.sessions {
 			c := account.Client{Account: u.account, Addr: session.peer.Addr, Mask: u.source}
-			if ban, banned := s.accounts.Banned(c, s.fixed.Now()); banned {
+			if ban, banned := s.env.accounts.Banned(c, s.now); banned {
 				s.killUser(u, "Banned: "+ban.Reason)
 				break
 			}
 		}
-		if u.account != "" && s.accounts.Lookup(u.account) == nil {
+		if u.account != "" && s.env.accounts.Lookup(u.account) == nil {
 			s.killUser(u, "Your account was removed")
 		}
 	}

@@ -93,15 +93,15 @@ func (s *Service) Configure(o Options) (kept []string, err error) {
 	}
 	o.Now, o.Log, o.OnCommit = s.fixed.Now, s.fixed.Log, s.fixed.OnCommit
 	s.withLock(func() {
-		before := s.options()
-		s.currentOptions.Store(&o)
+		before := s.current
+		s.current = &o
 		s.notifyCapChangesLocked(before, &o)
 	})
 	return kept, nil
 }
 
 // options returns the current options. They are immutable.
-func (s *Service) options() *Options { return s.currentOptions.Load() }
+func (s *core) options() *Options { return s.current }
 
 func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.Name, "weir.chat")

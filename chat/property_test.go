@@ -230,8 +230,8 @@ func (s *Service) fault() string {
 		if why := r.fault(s); why != "" {
 			return r.name + ": " + why
 		}
-		if key != irc.Fold(r.name) || r.statePath != s.roomStatePath(r.name) || slices.Contains(r.formerNames, key) {
-			return fmt.Sprintf("%s is found as %s, kept in %s and was called %q", r.name, key, r.statePath, r.formerNames)
+		if key != irc.Fold(r.name) || slices.Contains(r.formerNames, key) {
+			return fmt.Sprintf("%s is found as %s, and was called %q", r.name, key, r.formerNames)
 		}
 	}
 	for nick, sessions := range s.monitors {

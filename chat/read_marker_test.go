@@ -12,7 +12,6 @@ import (
 
 	"weir/chat/account"
 	"weir/chat/log"
-	"weir/serve"
 )
 
 // A client without chathistory is replayed messages that were sent to a connection which broke
@@ -36,7 +35,7 @@ func TestMessagesLostInFlightAreReplayed(t *testing.T) {
 			}
 			bob.sync()
 		}
-		s.chat.saveReadMarkers()
+		s.chat.withLock(s.chat.saveReadMarkersLocked)
 		ann.conn.(*net.TCPConn).SetLinger(0)
 		ann.conn.Close()
 		bob.until(" QUIT ")
@@ -103,10 +102,7 @@ func TestReplaysOfManyRoomsFitTheOutbox(t *testing.T) {
 	s.account("ann", "secret of ann", account.Member)
 	ann := s.run().narrow("ann")
 	for _, name := range names { // it was there before any message
-		r, err := s.chat.openRoom(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := openRoom(t, s.chat, name)
 		s.chat.accounts.SetReadMarker("ann", "phone", r.conversation.logID, 0)
 	}
 	ann.logIn(strings.Join(names, ","))
@@ -114,7 +110,7 @@ func TestReplaysOfManyRoomsFitTheOutbox(t *testing.T) {
 		s.chat.mu.Lock()
 		defer s.chat.mu.Unlock()
 		u, r := s.chat.users["ann"], s.chat.rooms[names[rooms-1]]
-		return s.chat.counters.tooSlow.Load() > 0 || u != nil && r != nil && len(r.subscriptions) == 1 && r.subscriptions[0].state == live
+		return s.chat.counts.TooSlow > 0 || u != nil && r != nil && len(r.subscriptions) == 1 && r.subscriptions[0].state == live
 	})
 	for range rooms {
 		ann.until("PRIVMSG ")
@@ -168,6 +164,6 @@ func (s *server) sends(t *testing.T, nick string) bool {
 	if u == nil || len(u.sessions) != 1 {
 		t.Fatalf("got no user %s or not one session of it, want exactly one", nick)
 	}
-	sent, _ := serve.Delivered(u.sessions[0].conn)
+	sent, _ := u.sessions[0].conn.Delivered()
 	return sent
 }

@@ -17,7 +17,7 @@ const rewriteCost = 10
 func (s *session) cmdRedact(m *irc.Message) {
 	s.charge(rewriteCost - 1)
 	target, msgid, reason := m.Params[0], m.Params[1], irc.Cut(irc.Param(m, 2), irc.MaxTopic)
-	s.startJob(func() {
+	s.startTask(func() {
 		code, text := s.redact(target, msgid, reason)
 		target, msgid := irc.Word(irc.Cut(target, irc.MaxRoom)), irc.Word(irc.Cut(msgid, 64))
 		switch code {
@@ -30,7 +30,7 @@ func (s *session) cmdRedact(m *irc.Message) {
 	})
 }
 
-// redact runs on a worker. It returns the code and text of a FAIL, or "".
+// redact deletes a message. It is a task. It returns the code and text of a FAIL, or "".
 func (s *session) redact(target, msgid, reason string) (code, text string) {
 	f, err := s.readableConversation(target)
 	if err != nil {
@@ -40,23 +40,24 @@ func (s *session) redact(target, msgid, reason string) (code, text string) {
 	if !ok {
 		return "UNKNOWN_MSGID", "There is no such message here"
 	}
-	line, err := f.log.At(offset)
+	var line log.Line
+	s.task.await(func() { line, err = f.log.At(offset) })
 	if err != nil || line.Redacted() || !isTextMessage(line) && !isCommand(line.Plain(), tagmsgWord) {
 		return "UNKNOWN_MSGID", "There is no such message here"
 	}
 	if !s.canRedact(f, line) {
 		return "REDACT_FORBIDDEN", "You may not delete this message"
 	}
-	parts, err := f.partOffsets(line)
-	if err == nil {
-		err = f.log.Redact(parts...)
-	}
+	s.task.await(func() {
+		var parts []int64
+		if parts, err = f.partOffsets(line); err == nil {
+			err = f.log.Redact(parts...)
+		}
+	})
 	if err != nil {
-		s.logReadError(f, err)
+		f.logReadError(err)
 		return "INTERNAL_ERROR", "The message could not be deleted: " + publicError(err)
 	}
-	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
 	if !s.isActiveLocked() {
 		return "", ""
 	}
@@ -69,7 +70,7 @@ func (s *session) redact(target, msgid, reason string) (code, text string) {
 	if reason != "" {
 		body += " :" + reason
 	}
-	f.putLocked(post{sender: s, label: s.label, lastLine: true, entry: log.Entry{Time: s.svc.fixed.Now(), Tags: s.user.tags(), Body: body}, onRefused: s.onRefusedRedactionLocked(f, body)})
+	f.putLocked(post{sender: s, label: s.label, lastLine: true, entry: log.Entry{Time: s.svc.now, Tags: s.user.tags(), Body: body}, onRefused: s.onRefusedRedactionLocked(f, body)})
 	s.deferredReply = true
 	return "", ""
 }
@@ -79,14 +80,16 @@ func (s *session) redact(target, msgid, reason string) (code, text string) {
 // caller holds mu.
 func (s *session) onRefusedRedactionLocked(f *conversation, body string) func() {
 	to, label := s.replyCollectorLocked(), s.label
-	n := &notification{tags: irc.AppendTime(nil, s.svc.fixed.Now()), body: []byte(body + "\r\n"), requiredCaps: irc.CapRedaction}
+	n := &notification{tags: irc.AppendTime(nil, s.svc.now), body: []byte(body + "\r\n"), requiredCaps: irc.CapRedaction}
 	if more := s.user.tags(); more != "" {
 		n.tags = append(append(n.tags, ';'), more...)
 	}
 	return func() {
 		n.requester, n.skipRequester = s, true
-		for _, sub := range f.appendReceiversLocked(nil) {
-			n.sendTo(sub.session)
+		for _, sub := range f.receiversLocked() {
+			if sub.state == live {
+				n.sendTo(sub.session)
+			}
 		}
 		n.requester, n.skipRequester = to, false
 		to.beginCommand(label)
@@ -100,8 +103,6 @@ func (s *session) onRefusedRedactionLocked(f *conversation, body string) func() 
 
 // canRedact reports whether the session's user wrote a line or operates its room.
 func (s *session) canRedact(f *conversation, line log.Line) bool {
-	s.svc.mu.Lock()
-	defer s.svc.mu.Unlock()
 	if s.user.oper {
 		return true
 	}

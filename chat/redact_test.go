@@ -35,9 +35,11 @@ func TestARedactionIsSentEvenIfItsLogLineIsRefused(t *testing.T) {
 	for len(posts) == 0 {
 		s.chat.withLock(func() { posts, r.pending = r.pending, nil })
 	}
-	s.chat.withLock(func() { r.renaming = false })
-	r.reportRefused(posts, errors.New("the disk is failing"))
-	r.conversation.finishPosts(posts)
+	s.chat.withLock(func() {
+		r.renaming = false
+		r.reportRefusedLocked(posts, errors.New("the disk is failing"))
+		r.finishPostsLocked(posts)
+	})
 	want := ":ann!ann@ann.account REDACT #r " + id + " :oops"
 	if line := ann.until("label=x"); !strings.HasSuffix(line, want) {
 		t.Errorf("REDACT whose log line is refused: ann received %q, want %q", line, want)

@@ -11,9 +11,8 @@ import (
 // Registration: NICK, USER, PASS and CAP, in any order, until irc.Registration is complete.
 //
 // The command handlers (cmd...) and the functions that they call run with Service.mu held
-// (runCommandLocked). A function given to startJob runs on a worker without mu, and takes it by
-// withLock. Of the options, svc.fixed never changes, and svc.options() returns those that a reload
-// may change.
+// (runCommandLocked). A function given to startTask is a task: see task.go. Of the options,
+// svc.fixed never changes, and svc.options() returns those that a reload may change.
 
 func (s *session) cmdCap(m *irc.Message) {
 	sub := strings.ToUpper(m.Params[0])
@@ -23,22 +22,22 @@ func (s *session) cmdCap(m *irc.Message) {
 		s.holdRegistration(v302)
 		s.sendCaps("LS", s.offeredCaps().List(s.capValues(), v302), v302)
 	case "LIST":
-		s.sendCaps("LIST", s.capSet().Names(), s.has(irc.Version302))
+		s.sendCaps("LIST", s.caps.Names(), s.has(irc.Version302))
 	case "REQ":
 		s.holdRegistration(false)
-		before := s.capSet()
+		before := s.caps
 		caps, ok := before.Request(irc.Param(m, 1), s.offeredCaps())
 		verb := "NAK"
 		if ok {
 			verb = "ACK"
-			s.caps.Store(uint64(caps))
+			s.caps = caps
 		}
 		s.replies = append(s.replies, ":"+s.svc.fixed.Name+" CAP "+s.nick()+" "+verb+" :"+strings.TrimSpace(irc.Param(m, 1))+"\r\n"...)
 		// a registered client: see sendOwnMetadata
 		if s.user != nil && !before.HasMetadata() && s.has(irc.CapMetadata) && !s.has(irc.CapMetadata3) {
 			s.sendOwnMetadata()
 		}
-		if !s.capSet().HasMetadata() {
+		if !s.caps.HasMetadata() {
 			s.metadataSubs = nil
 		}
 	case "END":
@@ -58,7 +57,7 @@ func (s *session) holdRegistration(v302 bool) {
 		s.registration.Negotiating = true
 	}
 	if v302 {
-		s.caps.Store(uint64(s.capSet() | irc.CapCapNotify | irc.Version302))
+		s.caps |= irc.CapCapNotify | irc.Version302
 	}
 }
 
@@ -101,7 +100,7 @@ func (s *session) offeredCaps() irc.Caps {
 // notifyCapChangesLocked sends CAP NEW and CAP DEL to clients with cap-notify, after changed
 // options have changed the offered capabilities. It collects the lines for each session apart from
 // the session's replies, which belong to the goroutine that runs it. The caller holds mu.
-func (s *Service) notifyCapChangesLocked(before, now *Options) {
+func (s *core) notifyCapChangesLocked(before, now *Options) {
 	for _, u := range s.users {
 		for _, session := range u.sessions {
 			secure := session.peer.Secure
@@ -177,38 +176,31 @@ func (s *session) tryRegister() {
 	name, password, both := strings.Cut(s.registration.Pass, ":")
 	s.registration.Pass = ""
 	if both && s.login.Account == nil {
-		s.startJob(func() { s.logInByPass(name, password) })
+		s.startTask(func() { s.logInByPass(name, password) })
 		return
 	}
 	if s.login.Account != nil {
-		s.startJob(func() {
-			values := s.svc.readMetadata(s.svc.accounts.MetadataPath(s.login.Name))
-			s.svc.withLock(func() { s.registerLocked(values) })
+		s.startTask(func() {
+			s.registerLocked(s.readAccountMetadata(s.login.Name))
 		})
 		return
 	}
 	s.registerLocked(nil)
 }
 
-// logInByPass logs in and registers the session, or ends it if the password is wrong. It runs on a
-// worker.
+// logInByPass logs in and registers the session, or ends it if the password is wrong. It is a task.
 func (s *session) logInByPass(name, password string) {
 	login, err := s.checkPassword(name, password)
-	var values map[string]string
-	if err == nil {
-		values = s.svc.readMetadata(s.svc.accounts.MetadataPath(login.Name))
+	if err != nil {
+		s.logRefusedLogin(name, err)
+		s.countFailedLoginLocked(name, err)
+		s.numeric(irc.ErrPasswdMismatch, passwordRefusal(err))
+		s.endWithError("Bad password")
+		return
 	}
-	s.svc.withLock(func() {
-		if err != nil {
-			s.logRefusedLogin(name, err)
-			s.countFailedLoginLocked(name, err)
-			s.numeric(irc.ErrPasswdMismatch, passwordRefusal(err))
-			s.endWithError("Bad password")
-			return
-		}
-		s.setLogin(login)
-		s.registerLocked(values)
-	})
+	values := s.readAccountMetadata(login.Name)
+	s.setLogin(login)
+	s.registerLocked(values)
 }
 
 // passwordRefusal returns the reply to a refused password.
@@ -244,13 +236,13 @@ func (s *session) registerLocked(metadata map[string]string) {
 			return
 		}
 	}
-	if ban, banned := svc.accounts.Banned(account.Client{Account: u.account, Addr: s.peer.Addr, Mask: u.source}, svc.fixed.Now()); banned {
+	if ban, banned := svc.env.accounts.Banned(account.Client{Account: u.account, Addr: s.peer.Addr, Mask: u.source}, svc.now); banned {
 		s.numeric(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
 		s.endWithError("Banned")
 		return
 	}
 	requestedNick := s.registration.Nick
-	s.registration, s.user, s.lastInputAt, s.liveness = nil, u, svc.fixed.Now(), justRegistered
+	s.registration, s.user, s.lastInputAt, s.liveness = nil, u, svc.now, justRegistered
 	first := len(u.sessions) == 0
 	u.sessions = append(u.sessions, s)
 	svc.users[irc.Fold(u.nick)] = u
@@ -269,7 +261,7 @@ func (s *session) registerLocked(metadata map[string]string) {
 		s.setAway(s.preAway)
 	}
 	if s.login.Account != nil {
-		s.startJob(s.resumeAccount)
+		s.startTask(s.resumeAccount)
 	} else if !s.has(irc.CapMetadata3) { // see sendOwnMetadata
 		s.sendOwnMetadata()
 	}
@@ -286,7 +278,7 @@ func (s *session) accountName() string {
 // newUser returns a user from the registration, or nil if the nick is in use. The nick of an
 // account's user is the account's name.
 func (s *session) newUser() *user {
-	svc, now := s.svc, s.svc.fixed.Now()
+	svc, now := s.svc, s.svc.now
 	nick := s.registration.Nick
 	if name := s.accountName(); name != "" && irc.Fold(nick) != irc.Fold(name) {
 		nick = name
@@ -307,11 +299,11 @@ func (s *session) newUser() *user {
 
 // isNickTaken reports whether a nick belongs to another user, or to an account that is not the
 // session's own.
-func (s *Service) isNickTaken(nick string, by *session) bool {
+func (s *core) isNickTaken(nick string, by *session) bool {
 	if u := s.findUser(nick); u != nil && u != by.user {
 		return true
 	}
-	if a := s.accounts.Lookup(nick); a != nil && !a.Removed {
+	if a := s.env.accounts.Lookup(nick); a != nil && !a.Removed {
 		return irc.Fold(a.Name) != irc.Fold(by.accountName())
 	}
 	return false

@@ -14,10 +14,9 @@ import (
 func (s *server) occupyWorkers() (release func()) {
 	released := make(chan struct{}) // no values; closed by release
 	for range workerCount {
-		x := newSession(s.chat, new(line), Peer{})
-		x.job = func() { <-released }
-		s.chat.withLock(func() { s.chat.unfinishedJobs++ })
-		x.queueJob()
+		s.chat.withLock(func() {
+			s.chat.startTaskLocked(ordinaryJobs, func(t *task) { t.await(func() { <-released }) }, func(error) {})
+		})
 	}
 	return func() { close(released) }
 }
@@ -31,7 +30,7 @@ func TestRegisterDoesNotTakeANickInUse(t *testing.T) {
 	waitFor(t, func() bool {
 		s.chat.mu.Lock()
 		defer s.chat.mu.Unlock()
-		return s.chat.unfinishedJobs > workerCount
+		return len(s.chat.tasks) > workerCount
 	})
 	bob := s.user("bob")
 	release()

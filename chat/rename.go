@@ -10,7 +10,6 @@ import (
 	"weir/chat/data"
 	"weir/chat/irc"
 	"weir/chat/log"
-	"weir/internal/durable"
 )
 
 // A room can be renamed (draft/channel-rename). Its folder is renamed, so the log keeps its id,
@@ -42,13 +41,13 @@ func (s *session) cmdRename(m *irc.Message) {
 		s.respellRoom(r, name, reason)
 	case s.svc.rooms[irc.Fold(name)] != nil:
 		refuse("CHANNEL_NAME_IN_USE", "The name is taken")
-	case s.svc.fixed.Now().Before(r.renamedAt.Add(renameInterval)) && !s.user.oper:
+	case s.svc.now.Before(r.renamedAt.Add(renameInterval)) && !s.user.oper:
 		refuse("CANNOT_RENAME", "This room has been renamed recently")
 	case len(r.formerNames) >= maxFormer && !slices.Contains(r.formerNames, irc.Fold(name)):
 		refuse("CANNOT_RENAME", "This room has reached its limit of former names")
 	default:
 		old := r.name
-		s.startJob(func() { s.renameRoom(old, name, reason) })
+		s.startTask(func() { s.renameRoom(old, name, reason) })
 	}
 }
 
@@ -69,87 +68,72 @@ func (s *session) respellRoom(r *room, name, reason string) {
 	})
 }
 
-// renameRoom runs on a worker. Posts that arrive meanwhile wait, and are stored under the new name.
+// renameRoom renames a room. Posts that arrive meanwhile wait, and are stored under the new name.
+// It is a task.
 func (s *session) renameRoom(old, name, reason string) {
 	svc := s.svc
-	svc.openMu.Lock() // no room is opened, closed or renamed meanwhile
-	defer svc.openMu.Unlock()
-	var r *room
-	svc.withLock(func() {
-		if s.isActiveLocked() {
-			r = s.operatedRoom(old)
-		}
-		if r != nil {
-			r.renaming = true
-		}
-	})
+	svc.opening.lock(s.task) // no room is opened, closed or renamed meanwhile
+	defer svc.opening.unlock()
+	if !s.isActiveLocked() {
+		return
+	}
+	r := s.operatedRoom(old)
 	if r == nil {
 		return
 	}
-	err := r.waitIdle()
-	var d *draft
-	if err == nil {
-		svc.withLock(func() {
-			d = r.draft()
-			d.name = name
-			d.formerNames = append(slices.DeleteFunc(d.formerNames, func(f string) bool { return f == irc.Fold(name) }), irc.Fold(r.name))
-		})
-		err = svc.storeRename(old, d)
-	}
-	markers := r.readMarkersByAccount()
-	svc.withLock(func() {
-		switch r.renaming = false; {
-		case errors.Is(err, data.ErrTaken):
-			s.fail("RENAME", "CHANNEL_NAME_IN_USE", r.name, name, "The name is taken")
-		case err != nil:
-			s.logReadError(&r.conversation, err)
-			s.fail("RENAME", "CANNOT_RENAME", r.name, name, publicError(err))
-		default:
-			svc.applyRenameLocked(r, d)
-			s.notifyRenamed(r, old, reason, markers)
-		}
-		if len(r.pending) > 0 || r.stateDirty {
+	r.renaming = true
+	defer func() {
+		if r.renaming = false; len(r.pending) > 0 || r.stateDirty {
 			svc.scheduleLocked(&r.conversation)
 		}
-	})
+	}()
+	err := r.waitIdle(s.task)
+	var d *draft
+	if err == nil {
+		d = r.draft()
+		d.name = name
+		d.formerNames = append(slices.DeleteFunc(d.formerNames, func(f string) bool { return f == irc.Fold(name) }), irc.Fold(r.name))
+		state := d.encodeState(svc.fixed.Name, d.name)
+		s.task.await(func() { err = svc.env.storage.Rename(old, d.name, state) })
+	}
+	markers := r.readMarkersByAccount(s.task)
+	switch {
+	case errors.Is(err, data.ErrTaken):
+		s.fail("RENAME", "CHANNEL_NAME_IN_USE", r.name, name, "The name is taken")
+	case err != nil:
+		r.logReadError(err)
+		s.fail("RENAME", "CANNOT_RENAME", r.name, name, publicError(err))
+	default:
+		svc.applyRenameLocked(r, d)
+		s.notifyRenamed(r, old, reason, markers)
+	}
 }
 
 // waitIdle waits until the room has neither a batch under way nor subscribers that are catching up.
-// It takes mu.
-func (r *room) waitIdle() error {
-	busy := func(sub *subscription) bool { return sub.state == catchingUp }
-	for end := time.Now().Add(renameWait); ; time.Sleep(time.Millisecond) {
-		r.svc.mu.Lock()
-		done := !r.inCommitNet && !slices.ContainsFunc(r.subscriptions, busy)
-		r.svc.mu.Unlock()
-		if done {
-			return nil
-		}
-		if time.Now().After(end) {
-			return errRoomBusy
-		}
+func (r *room) waitIdle(t *task) error {
+	isBusy := func() bool {
+		return r.committing || slices.ContainsFunc(r.subscriptions, func(sub *subscription) bool { return sub.state == catchingUp })
 	}
-}
-
-// storeRename stores a new name: of the folder, and in the state file. On failure the room keeps
-// its old name.
-func (s *Service) storeRename(old string, d *draft) error {
-	if err := data.Rename(s.dataDir, old, d.name); err != nil {
-		return err
+	expired := false
+	t.svc.afterLocked(renameWait, func() {
+		expired = true
+		r.idleWaiters.wakeLocked()
+	})
+	for isBusy() && !expired {
+		r.idleWaiters.wait(t)
 	}
-	err := durable.ReplaceFile(s.roomStatePath(d.name), d.encodeState(s.fixed.Name, d.name), 0o600)
-	if err != nil {
-		err = errors.Join(err, data.Undo(s.dataDir, old, d.name))
+	if isBusy() {
+		return errRoomBusy
 	}
-	return err
+	return nil
 }
 
 // applyRenameLocked puts the new name into effect. The caller holds mu.
-func (s *Service) applyRenameLocked(r *room, d *draft) {
+func (s *core) applyRenameLocked(r *room, d *draft) {
 	name := d.name
 	delete(s.rooms, irc.Fold(r.name))
 	s.rooms[irc.Fold(name)] = r
-	r.settings, r.name, r.statePath, r.renamedAt, r.indexedOffset = d.settings, name, s.roomStatePath(name), s.fixed.Now(), 0
+	r.settings, r.name, r.renamedAt, r.indexedOffset = d.settings, name, s.now, 0
 	for i := range r.pending {
 		if p := &r.pending[i]; p.entry.Body != "" {
 			p.entry.Body = replaceTarget(p.entry.Body, name)
@@ -228,15 +212,13 @@ func replaceTarget(body, target string) string {
 	return source + " " + command + " " + target + rest[end:]
 }
 
-// renamer returns a function that replaces the room's name in log lines with the current one. It
-// takes mu.
+// renamer returns a function that replaces the room's name in log lines with the current one. The
+// function may be called without mu.
 func (f *conversation) renamer() func(log.Line) log.Line {
 	if f.room == nil {
 		return func(l log.Line) log.Line { return l }
 	}
-	f.svc.mu.Lock()
 	name, wasRenamed := f.name, len(f.room.formerNames) > 0
-	f.svc.mu.Unlock()
 	return func(l log.Line) log.Line {
 		if !wasRenamed {
 			return l

@@ -40,15 +40,12 @@ func (s *session) nick() string {
 func (s *session) notStoredReply(f *conversation, p post, reason error) []byte {
 	text := "Your message was neither stored nor delivered: " + publicError(reason)
 	nick := "*"
-	s.svc.mu.Lock()
-	name := f.name
 	if s.user != nil {
 		nick = s.user.nick
 	}
-	s.svc.mu.Unlock()
-	line := irc.AppendLine(nil, s.svc.fixed.Name, irc.ErrCannotSend, nick, name, text)
+	line := irc.AppendLine(nil, s.svc.fixed.Name, irc.ErrCannotSend, nick, f.name, text)
 	if p.change != nil {
-		line = irc.AppendLine(nil, s.svc.fixed.Name, "FAIL", p.command, "TEMPORARILY_UNAVAILABLE", name,
+		line = irc.AppendLine(nil, s.svc.fixed.Name, "FAIL", p.command, "TEMPORARILY_UNAVAILABLE", f.name,
 			"It was not stored and has not changed: "+publicError(reason))
 	}
 	if p.label != "" {
@@ -172,8 +169,9 @@ func (s *session) flushRepliesLocked() bool {
 }
 
 // newBatchID returns an id for a batch that is unique while the service runs.
-func (s *Service) newBatchID() string {
-	return strconv.FormatUint(s.lastBatchID.Add(1), 36)
+func (s *core) newBatchID() string {
+	s.lastBatchID++
+	return strconv.FormatUint(s.lastBatchID, 36)
 }
 
 // notification is a line that is sent to several sessions at once and not stored.
@@ -187,8 +185,8 @@ type notification struct {
 }
 
 // userNotification returns a notification whose source is a user.
-func (s *Service) userNotification(u *user, by *session, command string, params ...string) *notification {
-	tags := irc.AppendTime(nil, s.fixed.Now())
+func (s *core) userNotification(u *user, by *session, command string, params ...string) *notification {
+	tags := irc.AppendTime(nil, s.now)
 	if more := u.tags(); more != "" {
 		tags = append(append(tags, ';'), more...)
 	}
@@ -209,7 +207,7 @@ func (n *notification) sendTo(s *session) {
 // line returns the line as a session sees it, nil if the session lacks a required capability. The
 // result is shared.
 func (n *notification) line(s *session) []byte {
-	caps := s.capSet()
+	caps := s.caps
 	if !caps.Has(n.requiredCaps) {
 		return nil
 	}
@@ -238,8 +236,8 @@ func (n *notification) sendToRoom(r *room) {
 
 // closeSlow disconnects a client that does not read what it is sent. It may reconnect; the log has
 // what it missed.
-func (s *Service) closeSlow(session *session) {
-	s.counters.tooSlow.Add(1)
+func (s *core) closeSlow(session *session) {
+	s.counts.TooSlow++
 	session.conn.Close()
 }
 
@@ -260,15 +258,13 @@ func hasBatchTag(line string) bool {
 }
 
 // newUnstoredID returns a msgid for a message that is not stored.
-func (s *Service) newUnstoredID() string {
+func (s *core) newUnstoredID() string {
 	return "x" + strconv.FormatInt(s.startedAt.UnixMilli(), 36) + "-" + s.newBatchID()
 }
 
 // paceOf returns the rate limit of commands that the session shares with others of its account or
 // network.
-func (s *Service) paceOf(session *session) *pace {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *core) paceOf(session *session) *pace {
 	if session.login.Account == nil {
 		return &s.networks[lobby.Network(session.peer.Addr)].pace
 	}

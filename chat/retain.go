@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"weir/chat/data"
-	"weir/chat/irc"
 	"weir/chat/log"
 )
 
@@ -57,12 +56,24 @@ func (s *Service) Retain(ctx context.Context, rooms, directs Retention, report f
 
 // retain removes old messages of one log. No log is opened or closed meanwhile.
 func (s *Service) retain(r data.Room, retention Retention) (removed int64, err error) {
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	if f := s.openConversation(r); f != nil {
-		return f.log.Retain(retention.Age, retention.Bytes, s.fixed.Now())
-	}
-	dir := filepath.Join(s.dataDir, filepath.FromSlash(r.Path))
+	err = s.runTask(func(t *task) (err error) {
+		s.opening.lock(t)
+		defer s.opening.unlock()
+		f, now := s.conversationAtLocked(r.Path), s.now
+		t.await(func() {
+			if f != nil {
+				removed, err = f.log.Retain(retention.Age, retention.Bytes, now)
+			} else {
+				removed, err = retainClosed(filepath.Join(s.dataDir, filepath.FromSlash(r.Path)), retention, now)
+			}
+		})
+		return err
+	})
+	return removed, err
+}
+
+// retainClosed removes old messages of a log that is not open. It waits for the disk.
+func retainClosed(dir string, retention Retention, now time.Time) (removed int64, err error) {
 	// deleted since it was listed, or too small for a segment to be removed
 	if n := logBytes(dir); n == 0 || retention.Age == 0 && n <= retention.Bytes/4 {
 		return 0, nil
@@ -71,22 +82,8 @@ func (s *Service) retain(r data.Room, retention Retention) (removed int64, err e
 	if err != nil {
 		return 0, err
 	}
-	removed, err = l.Retain(retention.Age, retention.Bytes, s.fixed.Now())
+	removed, err = l.Retain(retention.Age, retention.Bytes, now)
 	return removed, errors.Join(err, l.Close())
-}
-
-// openConversation returns a conversation if it is open, or nil. The caller keeps openMu locked, so
-// that it stays open.
-func (s *Service) openConversation(r data.Room) *conversation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if r.Direct {
-		return s.directs[r.Name]
-	}
-	if open := s.rooms[irc.Fold(r.Name)]; open != nil {
-		return &open.conversation
-	}
-	return nil
 }
 
 // logBytes returns the size of all segments in a folder.

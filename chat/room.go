@@ -3,22 +3,17 @@ package chat
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"weir/chat/data"
 	"weir/chat/irc"
-	"weir/chat/log"
 )
 
 // room is an open room. Guarded by Service.mu, except for fields of its conversation.
 type room struct {
 	conversation
 	settings
-	statePath string // path of the state file
 	members   map[*user]*member
 	renamedAt time.Time // when it got its name; zero: not since it was opened
 	// account or network for which it was opened: see session.roomOpenerLocked; "": not limited
@@ -74,64 +69,68 @@ var (
 	errOwnRooms   = errors.New("your account has reached its limit of open rooms: join one of them, or wait until some are closed")
 )
 
-// openRoom returns a room, which it opens or creates if necessary. It waits for the disk and takes
-// mu.
-func (s *Service) openRoom(name string) (*room, error) {
-	r, err := s.openRoomFor(name, "")
+// openRoom returns a room, which it opens or creates if necessary.
+func (s *core) openRoom(t *task, name string) (*room, error) {
+	r, err := s.openRoomFor(t, name, "")
 	if err == nil {
-		s.withLock(func() { r.joinsUnderWay-- })
+		r.joinsUnderWay--
 	}
 	return r, err
 }
 
 // openRoomFor is openRoom for a join, which finishJoin must end. Opener is the name under which
 // open rooms are counted and limited; "" has no limit.
-func (s *Service) openRoomFor(name, opener string) (*room, error) {
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	s.mu.Lock()
-	r, limitErr := s.rooms[irc.Fold(name)], s.checkRoomLimitsLocked(opener)
-	if r != nil {
-		r.lastUsed = s.fixed.Now() // so that closeIdle does not close it before it is used
+func (s *core) openRoomFor(t *task, name, opener string) (*room, error) {
+	s.opening.lock(t)
+	defer s.opening.unlock()
+	if r := s.rooms[irc.Fold(name)]; r != nil {
+		r.lastUsed = s.now // so that closeIdle does not close it before it is used
 		r.joinsUnderWay++
-	}
-	s.mu.Unlock()
-	switch {
-	case r != nil:
 		return r, nil
-	case limitErr != nil:
-		return nil, limitErr
 	}
-	if now, ok := data.Renamed(s.dataDir, name); ok {
-		return nil, &renamedError{now}
-	}
-	r = &room{members: map[*user]*member{}, settings: newSettings(s.fixed.Now()), opener: opener, joinsUnderWay: 1}
-	if err := s.openConversationLog(&r.conversation, filepath.Join(data.Rooms, data.Folder(name)), name); err != nil {
-		if e := removeUnusedFolder(filepath.Dir(s.roomStatePath(name))); e != nil && !errors.Is(e, os.ErrNotExist) {
-			s.fixed.Log.Error("the folder of a room that cannot be opened was not removed", "room", name, "error", e)
-		}
+	if err := s.checkRoomLimitsLocked(opener); err != nil {
 		return nil, err
 	}
-	r.conversation.room = r
-	r.statePath = s.roomStatePath(name)
-	if err := r.readState(); err != nil {
+	r, now := &room{members: map[*user]*member{}, opener: opener, joinsUnderWay: 1}, s.now
+	var err error
+	t.await(func() { err = s.loadRoom(r, name, now) })
+	if err != nil {
+		return nil, err
+	}
+	s.rooms[irc.Fold(r.name)] = r
+	return r, nil
+}
+
+// loadRoom opens the log of a room and reads its state. It waits for the disk. No other code has
+// access to the room yet.
+func (s *core) loadRoom(r *room, name string, now time.Time) error {
+	if newName, ok := s.env.storage.Renamed(name); ok {
+		return &renamedError{newName}
+	}
+	r.settings, r.conversation.room = newSettings(now), r
+	if err := s.openConversationLog(&r.conversation, roomPath(name), name, now); err != nil {
+		return err
+	}
+	state, err := s.env.storage.ReadFile(r.statePath())
+	if err != nil {
 		s.fixed.Log.Warn("a room's state cannot be read", "room", name, "error", err)
 	}
+	r.readState(state)
 	for _, old := range r.formerNames {
-		if err := data.Relink(s.dataDir, old, r.name); err != nil {
+		if err := s.env.storage.Relink(old, r.name); err != nil {
 			s.fixed.Log.Warn("the former name of a room does not redirect to it", "room", name, "error", err)
 		}
 	}
 	r.metadata = s.readMetadata(r.metadataPath())
-	s.mu.Lock()
-	s.rooms[irc.Fold(r.name)] = r
-	s.mu.Unlock()
-	return r, nil
+	return nil
 }
+
+// statePath returns the path of the room's state file in the data directory.
+func (r *room) statePath() string { return roomPath(r.name) + "/state" }
 
 // checkRoomLimitsLocked returns the reason why no further room can be opened, or nil. The caller
 // holds mu.
-func (s *Service) checkRoomLimitsLocked(opener string) error {
+func (s *core) checkRoomLimitsLocked(opener string) error {
 	if len(s.rooms)+len(s.directs) >= s.options().MaxRooms {
 		return errMaxRooms
 	}
@@ -154,72 +153,34 @@ func (s *Service) checkRoomLimitsLocked(opener string) error {
 }
 
 // closeUnusedRoom closes a room without members in which nothing was ever stored, and removes its
-// folder. Rooms with a join in progress are left to closeIdle. It takes mu.
-func (s *Service) closeUnusedRoom(r *room) {
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	blank := false
-	s.withLock(func() {
-		blank = r.joinsUnderWay == 0 && len(r.members) == 0 && len(r.subscriptions) == 0 && len(r.pending) == 0 && !r.inCommitNet && !r.stateDirty &&
-			s.frozenSessions == nil && s.rooms[irc.Fold(r.name)] == r && r.isUnused()
-		if blank {
-			delete(s.rooms, irc.Fold(r.name))
-		}
-	})
-	if !blank {
+// folder. Rooms with a join in progress are left to closeIdle.
+func (s *core) closeUnusedRoom(t *task, r *room) {
+	s.opening.lock(t)
+	defer s.opening.unlock()
+	canClose := func() bool {
+		return r.joinsUnderWay == 0 && len(r.members) == 0 && len(r.subscriptions) == 0 && len(r.pending) == 0 && !r.committing && !r.stateDirty &&
+			s.frozenSessions == nil && s.rooms[irc.Fold(r.name)] == r
+	}
+	if !canClose() {
 		return
 	}
-	if err := r.log.Close(); err != nil {
-		s.fixed.Log.Error("a log cannot be closed", "log", r.conversation.logID, "error", err)
+	path, unused := r.pathLocked(), false
+	t.await(func() { unused = s.env.storage.IsUnused(path, r.log) })
+	if unused && canClose() {
+		delete(s.rooms, irc.Fold(r.name))
+		r.close(t)
 	}
-	r.removeFolderIfUnused()
 }
 
-func (s *Service) roomStatePath(name string) string {
-	return filepath.Join(s.dataDir, data.Rooms, data.Folder(name), "state")
-}
-
-// openConversationLog opens a conversation's log.
-func (s *Service) openConversationLog(f *conversation, dir, name string) error {
-	l, err := log.Open(filepath.Join(s.dataDir, dir), log.Options{})
+// openConversationLog opens a conversation's log. It waits for the disk.
+func (s *core) openConversationLog(f *conversation, path, name string, now time.Time) error {
+	l, err := s.env.storage.OpenLog(path)
 	if err != nil {
-		s.fixed.Log.Error("a log cannot be opened", "log", dir, "error", err)
+		s.fixed.Log.Error("a log cannot be opened", "log", path, "error", err)
 		return fmt.Errorf("its log cannot be opened: %w", err)
 	}
-	if r := l.Recovery(); r.Kept+r.Cut+r.Lost+r.Bad > 0 {
-		s.fixed.Log.Warn("a log was repaired", "log", dir, "kept", r.Kept, "cut", r.Cut, "lost", r.Lost, "bad", r.Bad)
-	}
 	f.svc, f.name, f.log, f.logID = s, name, l, l.ID()
-	f.self[0], f.lastUsed = f, s.fixed.Now()
+	f.lastUsed, f.appendBatch = now, f.newAppendJob()
 	f.deliveredOffset = l.Committed()
 	return nil
-}
-
-// isUnused reports whether nothing was ever stored in a conversation: no message, state or
-// metadata.
-func (f *conversation) isUnused() bool {
-	if f.log.Committed() > 0 || f.log.First() > 0 {
-		return false
-	}
-	for _, kept := range []string{"state", "metadata"} {
-		if _, err := os.Lstat(filepath.Join(f.logFolder(), kept)); !errors.Is(err, os.ErrNotExist) {
-			return false
-		}
-	}
-	return true
-}
-
-func (f *conversation) logFolder() string {
-	return filepath.Join(f.svc.dataDir, filepath.FromSlash(f.pathLocked()))
-}
-
-// removeFolderIfUnused removes the folder of a conversation in which nothing was ever stored. Its
-// log must be closed, and openMu locked.
-func (f *conversation) removeFolderIfUnused() {
-	if !f.isUnused() {
-		return
-	}
-	if err := os.RemoveAll(f.logFolder()); err != nil {
-		f.svc.fixed.Log.Error("an empty room cannot be removed", "log", f.logID, "error", err)
-	}
 }

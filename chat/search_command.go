@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -21,8 +20,7 @@ import (
 // and histories do not wait for them.
 
 const (
-	maxSearchResults = 100             // messages in the answer to one SEARCH
-	searchTimeout    = 5 * time.Second // time limit of one search
+	maxSearchResults = 100 // messages in the answer to one SEARCH
 	// searches per second of an account or network, with bursts of ten seconds' worth
 	searchesPerSecond = 2
 	// a search that takes longer counts as several, so that no account uses more than a fifth of a
@@ -51,13 +49,12 @@ func (s *session) cmdSearch(m *irc.Message) {
 		s.fail("SEARCH", "INVALID_PARAMS", reason...)
 		return
 	}
-	if wait := s.searchPaceLocked().wait(s.svc.fixed.Now(), searchesPerSecond); wait > 0 {
+	if wait := s.searchPaceLocked().wait(s.svc.now, searchesPerSecond); wait > 0 {
 		s.fail("SEARCH", "RATE_LIMITED", "Too many searches: try again in "+strconv.Itoa(int(wait/time.Second)+1)+" s")
 		return
 	}
-	s.svc.counters.searches.Add(1)
-	s.jobIsSearch = true
-	s.startJob(func() { s.search(r) })
+	s.svc.counts.Searches++
+	s.work = append(s.work, work{searchJobs, func() { s.search(r) }})
 }
 
 // searchRequest parses the request of a client: attributes if it supports them, and otherwise a
@@ -100,9 +97,8 @@ func (s *session) searchPaceLocked() *pace {
 	return s.svc.accountPaces[key]
 }
 
-// search answers a request. It runs on a search worker.
+// search answers a request. It is a task.
 func (s *session) search(r searchRequest) {
-	defer s.chargeSearch(time.Now())
 	allowed := s.readablePaths()
 	if r.query.In != "" {
 		path := s.conversationPath(r.query.In)
@@ -112,9 +108,14 @@ func (s *session) search(r searchRequest) {
 		}
 		allowed, r.query.In = map[string]bool{path: true}, ""
 	}
-	found, err := s.findMessages(r, allowed)
+	var found []search.Result
+	var err error
+	var took time.Duration
+	options := s.searchOptions(r, allowed)
+	s.task.await(func() { found, took, err = s.svc.env.searcher.Find(r.query, options) })
+	s.chargeSearchLocked(took)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errSearchTimeout):
 		s.fail("SEARCH", "INTERNAL_ERROR", "The search took too long: ask for less, with in= or after=")
 		return
 	case err != nil:
@@ -123,61 +124,45 @@ func (s *session) search(r searchRequest) {
 		return
 	}
 	now := s.readablePaths() // the user may have been removed from a room meanwhile
-	found = slices.DeleteFunc(found, func(h search.Result) bool { return !now[h.Path] })
+	found = slices.DeleteFunc(dropExcessResults(found), func(h search.Result) bool { return !now[h.Path] })
+	if !options.OldestFirst {
+		slices.Reverse(found)
+	}
 	if r.batch == "" {
 		s.sendResultsAsText(found)
 		return
 	}
-	s.sendBatch(r.batch, "", func(extra string) {
-		for _, h := range found {
-			s.replies = s.appendResult(s.replies, extra, h)
-		}
-	})
+	id, extra := s.newBatch()
+	s.sendBatch(id, r.batch, "", s.resultLines(found, extra))
 }
 
-// chargeSearch counts a slow search as several.
-func (s *session) chargeSearch(began time.Time) {
-	more := int(time.Since(began) / searchCostUnit)
-	s.svc.withLock(func() { s.searchPaceLocked().charge(s.svc.fixed.Now(), searchesPerSecond, more) })
+// chargeSearchLocked counts a slow search as several. The caller holds mu.
+func (s *session) chargeSearchLocked(took time.Duration) {
+	s.searchPaceLocked().charge(s.svc.now, searchesPerSecond, int(took/searchCostUnit))
 }
 
-// findMessages searches the index, and returns the messages oldest first.
-func (s *session) findMessages(r searchRequest, allowed map[string]bool) ([]search.Result, error) {
-	ctx, cancel := context.WithTimeout(s.svc.ctx, searchTimeout)
-	defer cancel()
-	x, err := s.svc.searchIndex()
-	if err != nil {
-		return nil, err
-	}
-	o := search.Options{RoomPaths: []string{}, Limit: r.limit, OldestFirst: !r.query.After.IsZero() && r.query.Before.IsZero(), MessagesOnly: true, Lagging: s.svc.conversationsToScan(allowed)}
-	for path := range allowed {
+// searchOptions returns the options of a search in the conversations of some paths.
+func (s *session) searchOptions(r searchRequest, paths map[string]bool) search.Options {
+	o := search.Options{RoomPaths: []string{}, Limit: r.limit, OldestFirst: !r.query.After.IsZero() && r.query.Before.IsZero(), MessagesOnly: true, Lagging: s.svc.conversationsToScanLocked(paths)}
+	for path := range paths {
 		o.RoomPaths = append(o.RoomPaths, path)
 	}
-	found, err := x.Find(ctx, r.query, o)
-	if ctx.Err() != nil {
-		return nil, ctx.Err() // the database wraps the error differently
-	}
-	found = dropExcessResults(found)
-	if !o.OldestFirst {
-		slices.Reverse(found)
-	}
-	return found, err
+	return o
 }
 
-// readablePaths returns the paths of the conversations of the session's user.
+// readablePaths returns the paths of the conversations of the session's user. It is a task.
 func (s *session) readablePaths() map[string]bool {
 	allowed := map[string]bool{}
-	s.svc.mu.Lock()
-	account := ""
-	if s.user != nil {
-		account = s.user.account
-		for r := range s.user.rooms {
-			allowed[roomPath(r.name)] = true
-		}
+	if s.user == nil {
+		return allowed
 	}
-	s.svc.mu.Unlock()
-	if account != "" {
-		for _, other := range s.svc.directPartners(account) {
+	for r := range s.user.rooms {
+		allowed[roomPath(r.name)] = true
+	}
+	if account := s.user.account; account != "" {
+		var partners []string
+		s.task.await(func() { partners = s.svc.env.storage.DirectPartners(account) })
+		for _, other := range partners {
 			allowed[directPath(account, other)] = true
 		}
 	}
@@ -208,23 +193,30 @@ func dropExcessResults(found []search.Result) []search.Result {
 	return found
 }
 
-// appendResult appends a message that was found. A line of a multiline message is sent alone, with
-// the id of the whole.
-func (s *session) appendResult(dst []byte, extra string, h search.Result) []byte {
-	v := s.capSet().View()
-	show := lineFormatter{view: v &^ irc.ViewMultiline}
-	f := s.svc.conversationAt(h.Path)
-	if f == nil { // a direct conversation that is not open
-		return show.appendLine(dst, extra, h.Line)
+// resultLines returns the messages that were found as lines. It is a task.
+func (s *session) resultLines(found []search.Result, extra string) (text []byte) {
+	view := s.caps.View()
+	for _, h := range found {
+		show, tags := lineFormatter{view: view &^ irc.ViewMultiline}, extra
+		f := s.svc.conversationAtLocked(h.Path)
+		if f == nil { // a direct conversation that is not open
+			text = show.appendLine(text, tags, h.Line)
+			continue
+		}
+		// a line of a multiline message is sent alone, with the id of the whole
+		if p, _ := partOf(h.Line); p.n > 0 && view&irc.ViewTags != 0 {
+			id := ""
+			if s.task.await(func() { id = f.firstPartID(h.Line) }); id != "" {
+				tags = irc.JoinTags(tags, "msgid="+id)
+			}
+		}
+		text = show.appendLine(text, tags, f.renamer()(h.Line))
 	}
-	if id := f.firstPartID(h.Line); v&irc.ViewTags != 0 && id != "" {
-		extra = irc.JoinTags(extra, "msgid="+id)
-	}
-	return show.appendLine(dst, extra, f.renamer()(h.Line))
+	return text
 }
 
 // firstPartID returns the id of the multiline message of which a line is a later part; "" if it is
-// none, or the first part is missing.
+// none, or the first part is missing. It waits for the disk.
 func (f *conversation) firstPartID(line log.Line) string {
 	p, _ := partOf(line)
 	if p.n == 0 {
@@ -242,9 +234,7 @@ func (f *conversation) firstPartID(line log.Line) string {
 
 // sendResultsAsText sends the results as notices, to clients without support for SEARCH.
 func (s *session) sendResultsAsText(found []search.Result) {
-	s.svc.mu.Lock()
 	nick := s.nick()
-	s.svc.mu.Unlock()
 	for _, h := range found {
 		_, text, _ := bytes.Cut(h.Line.Plain()[1:], []byte(" :"))
 		words := strings.Trim(strings.TrimPrefix(string(bytes.TrimRight(text, "\r\n")), "\x01ACTION"), "\x01 ")

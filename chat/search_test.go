@@ -133,7 +133,7 @@ func TestTheIndexLeavesABusyServerItsProcessors(t *testing.T) {
 	rest := s.indexPauses()
 	rest(0)
 	const took = 10 * time.Millisecond
-	s.counters.deliveries.Add(1_000_000)
+	s.counts.Deliveries += 1_000_000
 	if got := rest(took); got < 49*took {
 		t.Errorf("after %v of work the index of a busy server rests %v, want %v", took, got, 49*took)
 	}

@@ -48,13 +48,31 @@ func (s *Service) searchIndex() (*search.Index, error) {
 	return s.index, nil
 }
 
+// searchTimeout is the time limit of one search.
+const searchTimeout = 5 * time.Second
+
+// Find implements messageSearcher.
+func (s *Service) Find(q search.Query, o search.Options) (found []search.Result, took time.Duration, err error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(s.ctx, searchTimeout)
+	defer cancel()
+	x, err := s.searchIndex()
+	if err == nil {
+		found, err = x.Find(ctx, q, o)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the database wraps the error differently
+		err = errSearchTimeout
+	}
+	return found, time.Since(began), err
+}
+
 // indexPauses returns the function that computes the indexer's pauses. That function is called by
 // one goroutine at a time.
 func (s *Service) indexPauses() func(took time.Duration) time.Duration {
 	var last int64
 	var asked time.Time
 	return func(took time.Duration) time.Duration {
-		now, sent := time.Now(), s.counters.deliveries.Load()
+		now, sent := time.Now(), s.Counts().Deliveries
 		since := max(now.Sub(asked), time.Millisecond)
 		busy := float64(sent-last) >= busyRate*since.Seconds()
 		last, asked = sent, now
@@ -147,7 +165,7 @@ func (s *Service) followIndex(ctx context.Context, x *search.Index) error {
 }
 
 // setIndexBehindLocked sets the conversations that are not fully indexed. The caller holds mu.
-func (s *Service) setIndexBehindLocked(rooms []data.Room) {
+func (s *core) setIndexBehindLocked(rooms []data.Room) {
 	s.indexBehind = make(map[string]data.Room, len(rooms))
 	for _, r := range rooms {
 		s.indexBehind[r.Path] = r
@@ -161,7 +179,7 @@ func (s *Service) isIndexBehind() bool {
 }
 
 // unindexedLocked returns the conversations that may not be fully indexed. The caller holds mu.
-func (s *Service) unindexedLocked() (rooms []data.Room) {
+func (s *core) unindexedLocked() (rooms []data.Room) {
 	for _, f := range s.openConversationsLocked() {
 		if path := f.pathLocked(); f.indexedOffset < f.deliveredOffset && s.indexBehind[path].Path == "" {
 			rooms = append(rooms, data.Room{Name: f.name, Path: path, Direct: f.room == nil})
@@ -173,11 +191,9 @@ func (s *Service) unindexedLocked() (rooms []data.Room) {
 	return rooms
 }
 
-// conversationsToScan returns those of the given conversations whose log end a search must scan, by
-// path.
-func (s *Service) conversationsToScan(paths map[string]bool) (rooms []data.Room) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// conversationsToScanLocked returns those of the given conversations whose log end a search must
+// scan, by path. The caller holds mu.
+func (s *core) conversationsToScanLocked(paths map[string]bool) (rooms []data.Room) {
 	if s.indexReviewed {
 		return slices.DeleteFunc(s.unindexedLocked(), func(r data.Room) bool { return !paths[r.Path] })
 	}
@@ -196,11 +212,10 @@ func (f *conversation) pathLocked() string {
 	return directPath(f.accounts[0], f.accounts[1])
 }
 
-// conversationAt returns the conversation at a path, nil if it is not open.
-func (s *Service) conversationAt(path string) *conversation {
+// conversationAtLocked returns the conversation at a path, nil if it is not open. The caller holds
+// mu.
+func (s *core) conversationAtLocked(path string) *conversation {
 	kind, folder, _ := strings.Cut(path, "/")
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if kind == data.Direct {
 		return s.directs[data.NameOf(folder)]
 	}

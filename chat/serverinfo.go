@@ -31,7 +31,7 @@ func (s *session) cmdVersion(*irc.Message) {
 func (s *session) cmdStats(m *irc.Message) {
 	query := irc.Cut(m.Params[0], 1)
 	if query == "u" {
-		up := s.svc.fixed.Now().Sub(s.svc.startedAt)
+		up := s.svc.now.Sub(s.svc.startedAt)
 		days := int(up / (24 * time.Hour))
 		up -= time.Duration(days) * 24 * time.Hour
 		s.numeric(irc.RplStatsUptime, fmt.Sprintf("Server Up %d days %d:%02d:%02d", days, int(up.Hours()), int(up.Minutes())%60, int(up.Seconds())%60))

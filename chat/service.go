@@ -5,19 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"weir/chat/account"
-	"weir/chat/data"
-	"weir/chat/internal/lobby"
 	"weir/chat/search"
 	"weir/flow"
 	"weir/internal/durable"
@@ -27,81 +22,23 @@ import (
 // Service is a running chat. Its methods may be called from any goroutine.
 type Service struct {
 	// Immutable.
-	fixed         Options // from Open; the source of Name, Network, Now, Log and NoSearch
-	dataDir       string
-	dataLock      *os.File
-	accounts      *account.Store
-	startedAt     time.Time
-	cloakSeed     [seedSize]byte // secret of guests' cloaks
-	commitNet     *flow.Net[*conversation]
-	workers       *flow.Net[*session]
-	searchWorkers *flow.Net[*session] // worker pool of searches
-	filehost      *filehost
-	ctx           context.Context // ends with Close
-	cancel        func()          // ends ctx, and with it the goroutines of Open
-	goroutines    sync.WaitGroup  // goroutines started by Open
-
-	// of *delivery, for reuse between batches
-	deliveryPool   sync.Pool
-	counters       counters
-	currentOptions atomic.Pointer[Options] // never nil; the options it points to are immutable
+	dataDir    string
+	dataLock   *os.File
+	accounts   *account.Store
+	pools      [jobPools]*flow.Net[*task]
+	ctx        context.Context // ends with Close
+	cancel     func()          // ends ctx, and with it the goroutines of Open
+	goroutines sync.WaitGroup  // goroutines started by Open
+	// semaphore of password checks; capacity passwordChecksAtOnce, never closed
+	passwordChecks chan struct{}
 
 	indexMu    sync.Mutex    // guards index and indexError
 	index      *search.Index // nil: not needed yet
 	indexError string        // last error of the index; "": none
 
-	openMu sync.Mutex // serializes opening, closing and renaming of logs; locked before mu
-
-	mu      sync.Mutex // guards the fields below, and all state reachable from them
-	phase   servicePhase
-	users   map[string]*user         // by folded nick
-	rooms   map[string]*room         // open rooms, by folded name
-	directs map[string]*conversation // open direct conversations, by pairKey
-	// sessions that monitor a nick, by folded nick
-	monitors map[string]map[*session]struct{}
-	networks map[netip.Prefix]*networkUse // by lobby.Network
-	lobby    *lobby.Lobby[*session]       // connections that have not registered
-	// command limits, and search limits under "search ACCOUNT", by account
-	accountPaces      map[string]*pace
-	sessionCount      int
-	unregisteredCount int // sessions that have not registered
-	peakSessions      int
-	accountGeneration uint64        // generation of the accounts at the last enforceBans
-	whowas            whowasHistory // history of WHOWAS
-	guesses           guesses       // failed logins
-	knownNetworks     knownNetworks // networks from which accounts have logged in
-	networksDirty     bool          // knownNetworks has changed since it was written
-	// conversations that the index has not caught up with, by path
-	indexBehind   map[string]data.Room
-	indexReviewed bool          // all conversations have been checked by the index since Open
-	lastStamp     uint64        // last number of a walk over users or a delivery
-	lastBatchID   atomic.Uint64 // last id of an IRC batch; atomic
-	// conversations scheduled under the current hold of mu, to commit after it
-	toCommit []*conversation
-	// signals, on mu, the end of a delivery to waitDeliveredLocked
-	deliveryDone   sync.Cond
-	unfinishedJobs int // jobs queued or running in the worker pools
-
-	// Handover, guarded by mu: see handover.go.
-	frozenSessions     map[*session]struct{}
-	deferredDepartures []departure // ends of sessions during the freeze
-	mustReconnect      reconnectScope
-	awaitedAdoptions   int // connections still to be adopted
-	adoptionDone       bool
-	adoptTimer         *time.Timer // calls finishAdoption
+	mu sync.Mutex // guards the core, and all state reachable from it
+	core
 }
-
-// servicePhase is the state of a service from Open to Close.
-type servicePhase uint8
-
-const (
-	phaseOpen     servicePhase = iota
-	phaseClosing               // no new connections; pending posts are committed
-	phaseStopping              // the nets are stopping; no conversation is scheduled by a timer
-)
-
-// seedSize is the length of cloakSeed in bytes.
-const seedSize = 16
 
 // Open opens the chat of a data directory, which it creates if necessary. Only one service may have
 // it open.
@@ -135,14 +72,10 @@ func openWithLock(dir string, o Options, lock *os.File) (*Service, error) {
 		lock.Close()
 		return nil, err
 	}
-	s := &Service{fixed: o, dataDir: dir, dataLock: lock, accounts: accounts, startedAt: o.Now(), filehost: newFilehost(),
-		users: map[string]*user{}, rooms: map[string]*room{}, directs: map[string]*conversation{}, monitors: map[string]map[*session]struct{}{},
-		networks: map[netip.Prefix]*networkUse{}, lobby: lobby.New[*session](o.MaxUnregistered, o.MaxUnregisteredPerAddress), accountPaces: map[string]*pace{}, guesses: guesses{}, knownNetworks: knownNetworks{}}
+	s := &Service{dataDir: dir, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
+	s.init(o, environment{storage: &diskStorage{dir, o.OnCommit, o.Log}, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
 	rand.Read(s.cloakSeed[:])
-	s.currentOptions.Store(&s.fixed)
 	s.readNetworks()
-	s.deliveryDone.L = &s.mu
-	s.deliveryPool.New = func() any { return new(delivery) }
 	if err := s.startGoroutines(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
 	}
@@ -172,39 +105,41 @@ const (
 	workerCount       = 4 // jobs at once: logins and histories need a CPU each
 )
 
-// startGoroutines builds the nets and starts all goroutines.
+// startGoroutines builds and starts the nets, and starts all goroutines.
 func (s *Service) startGoroutines() (err error) {
-	s.commitNet, err = flow.New([]flow.Stage[*conversation]{
-		{Name: "commit", Width: commitWidth, Do: flow.Each(s.commitAndDeliver)},
-	}, []flow.Edge{{To: "commit", Cap: s.fixed.MaxRooms}}, s.failConversation, 0)
-	if err != nil {
-		return err
+	for pool, p := range [jobPools]struct {
+		name              string
+		workers, capacity int
+	}{
+		ordinaryJobs: {"workers", workerCount, s.fixed.MaxConnections + maxServiceTasks},
+		searchJobs:   {"search", searchWorkerCount, s.fixed.MaxConnections},
+		commitJobs:   {"commit", commitWidth, s.fixed.MaxRooms},
+	} {
+		if s.pools[pool], err = s.newPool(p.name, p.workers, p.capacity); err == nil {
+			err = s.pools[pool].Start(flow.Network)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	s.workers, err = flow.New([]flow.Stage[*session]{{Name: "workers", Width: workerCount, Do: flow.Each(runJobs)}},
-		[]flow.Edge{{To: "workers", Cap: s.fixed.MaxConnections}}, abandonJob, 0)
-	if err != nil {
-		return err
-	}
-	s.searchWorkers, err = flow.New([]flow.Stage[*session]{{Name: "search", Width: searchWorkerCount, Do: flow.Each(runJobs)}},
-		[]flow.Edge{{To: "search", Cap: s.fixed.MaxConnections}}, abandonJob, 0)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	s.ctx, s.cancel = ctx, stop
-	s.goroutines.Go(func() { s.commitNet.Run(ctx, flow.Network) })     // until Close
-	s.goroutines.Go(func() { s.workers.Run(ctx, flow.Network) })       // until Close
-	s.goroutines.Go(func() { s.searchWorkers.Run(ctx, flow.Network) }) // until Close
-	s.goroutines.Go(func() { s.runPeriodicTasks(ctx) })                // until Close
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.goroutines.Go(func() { s.runPeriodicTasks(s.ctx) }) // until Close
 	if !s.fixed.NoSearch {
-		s.goroutines.Go(func() { s.runIndexer(ctx) }) // until Close
-	}
-	probe := []*session{nil}
-	// wait until all nets accept input
-	for s.commitNet.Put([]*conversation{nil}) == 0 || s.workers.Put(probe) == 0 || s.searchWorkers.Put(probe) == 0 {
-		time.Sleep(time.Millisecond)
+		s.goroutines.Go(func() { s.runIndexer(s.ctx) }) // until Close
 	}
 	return nil
+}
+
+// stopGoroutines ends what startGoroutines has started. The pool of commits comes last, because the
+// end of another job may put posts.
+func (s *Service) stopGoroutines() {
+	s.cancel()
+	for _, pool := range s.pools {
+		if err := pool.Stop(); err != nil {
+			s.fixed.Log.Error("work was abandoned", "error", err)
+		}
+	}
+	s.goroutines.Wait()
 }
 
 // Close stops the chat: pending posts are committed, read markers are written and files are closed.
@@ -222,17 +157,19 @@ func (s *Service) Close() error {
 		time.Sleep(time.Millisecond)
 	}
 	s.withLock(func() { s.phase = phaseStopping })
-	s.cancel()
-	s.goroutines.Wait()
+	s.stopGoroutines()
+	s.withLock(func() {
+		for t := range s.tasks {
+			s.stopTaskLocked(t, errStopping)
+		}
+	})
 	s.saveNetworks()
 	var errs []error
-	s.mu.Lock()
-	conversations := s.openConversationsLocked()
-	s.mu.Unlock()
-	for _, f := range conversations {
-		errs = append(errs, f.log.Close())
-		if s.frozenSessions == nil { // after a handover another process uses the folders
-			f.removeFolderIfUnused()
+	for _, f := range s.openConversations() {
+		if s.frozenSessions == nil {
+			errs = append(errs, s.env.storage.CloseLog(f.pathLocked(), f.log))
+		} else { // after a handover another process uses the folders
+			errs = append(errs, f.log.Close())
 		}
 	}
 	if s.index != nil {
@@ -244,39 +181,31 @@ func (s *Service) Close() error {
 // closeTimeout is how long Close waits for pending commits.
 const closeTimeout = 5 * time.Second
 
-// hasUnfinishedCommits reports whether any conversation has posts that are not delivered.
 func (s *Service) hasUnfinishedCommits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hasUnfinishedCommitsLocked()
 }
 
-// hasUnfinishedCommitsLocked reports whether any conversation has posts that are not delivered. The
-// caller holds mu.
-func (s *Service) hasUnfinishedCommitsLocked() bool {
-	return slices.ContainsFunc(s.openConversationsLocked(), func(f *conversation) bool { return f.inCommitNet || f.windowTimerRuns || len(f.pending) > 0 })
+// isBusy reports whether any task has not ended, or any conversation has posts that are not
+// delivered. It checks both under one hold of mu, because the last step of a task may be to enqueue
+// a post.
+func (s *Service) isBusy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.tasks) > 0 || s.hasUnfinishedCommitsLocked()
 }
 
-// openConversationsLocked returns all open conversations. The caller holds mu.
-func (s *Service) openConversationsLocked() []*conversation {
-	var all []*conversation
-	for _, r := range s.rooms {
-		all = append(all, &r.conversation)
-	}
-	for _, f := range s.directs {
-		all = append(all, f)
-	}
-	return all
+func (s *Service) openConversations() []*conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.openConversationsLocked()
 }
 
 // Sessions returns the service for serve.Run.
 func (s *Service) Sessions() serve.Service {
 	return serve.Service{State: serve.InProcess, Adopt: s.Adopt, Open: func(c serve.Conn) serve.Session { return s.Session(c, Peer{}) }}
 }
-
-// Outbox is how many bytes may wait for a client before it is disconnected: for
-// serve.Options.SendQueue.
-const Outbox = 1 << 20
 
 // sweepEvery is how often periodic tasks run, such as storing read markers and checking bans.
 const sweepEvery = 2 * time.Second
@@ -289,18 +218,10 @@ func (s *Service) runPeriodicTasks(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.saveReadMarkers()
+			s.withLock(s.saveReadMarkersLocked)
 			return
 		case <-tick.C:
-			s.saveReadMarkers()
-			s.enforceBans()
-			s.withLock(s.removeExpiredLimitsLocked)
-			s.withLock(func() {
-				if s.frozenSessions == nil { // a freeze allows no new commits
-					s.retryStatesLocked()
-				}
-			})
-			s.closeIdle()
+			s.withLock(s.tickLocked)
 		case <-save.C:
 			s.saveNetworks()
 		}

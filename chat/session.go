@@ -2,36 +2,27 @@ package chat
 
 import (
 	"errors"
-	"io"
-	"net"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"weir/chat/account"
 	"weir/chat/internal/lobby"
 	"weir/chat/irc"
-	"weir/flow"
-	"weir/serve"
 )
 
 // session is the state machine of one connection: a serve.Session. Its owner is the goroutine or
-// event loop by which serve calls it, or a worker while it has a job.
+// event loop by which serve calls it, or a task.
 type session struct {
 	// Immutable.
-	svc  *Service
-	conn serve.Conn
+	svc  *core
+	conn conn
 	peer Peer
 
-	// Atomic: shared by the owner and the commit stages.
-	caps              atomic.Uint64 // irc.Caps; only the owner writes them
-	pendingMessages   atomic.Int32  // its posts that are neither delivered nor refused
-	postWhenDelivered atomic.Bool   // finishPosts must wake the session when no post is pending
-	replayedBytes     atomic.Int64  // replayed since the client had last read everything
-
-	// Guarded by Service.mu.
+	// Guarded by Service.mu, like all that follows.
+	caps              irc.Caps
+	pendingMessages   int                    // its posts that are neither delivered nor refused
+	postWhenDelivered bool                   // to be woken when no post is pending
+	replayedBytes     int                    // replayed since the client had last read everything
 	lobbyPlace        *lobby.Place[*session] // nil once registered
 	ownership         ownership
 	outputLost        bool            // it has ended, and its last output may be lost
@@ -44,7 +35,6 @@ type session struct {
 	metadataSubs      []string // metadata keys that it subscribes to
 	killReason        string   // why the server closed its connection; "": it did not
 
-	// Used by the owner only.
 	splitter     irc.Splitter
 	unhandled    []byte            // input that must wait; nil: none
 	registration *irc.Registration // nil once registered
@@ -55,15 +45,14 @@ type session struct {
 	preAway      string // away message from before registration; "": none
 	// folded room that all pending posts are for; "": another target, or several
 	pendingTarget string
-	job           func()     // job for the worker pool; nil: none
-	jobIsSearch   bool       // the job is for the search workers
+	work          []work     // what the command still has to do, as a task
+	task          *task      // runs its work; nil: none
 	multiline     *multiline // multiline message in progress; nil: none
 	pace          *pace      // rate limit of its commands; nil: not yet looked up
 	lastInputAt   time.Time  // last input, or the start of the connection
 	// when the output queue was first found full; zero: it is not
-	blockedSince   time.Time
-	endErr         error // why it ends, once its replies are sent; nil: it does not
-	committedInput bool  // a command put a conversation into the commit net
+	blockedSince time.Time
+	endErr       error // why it ends, once its replies are sent; nil: it does not
 
 	// The current command.
 	replies       []byte // replies to send; nil while idle
@@ -78,14 +67,14 @@ type session struct {
 type ownership uint8
 
 const (
-	ownedByServe    ownership = iota // serve runs it: Input, Wake, Close
-	ownedByWorker                    // a worker runs its job: Wake does nothing but wait
-	closedDuringJob                  // serve closed it: the worker ends it after the job
+	ownedByServe     ownership = iota // serve runs it: Input, Wake, Close
+	ownedByTask                       // a task of it has paused: Wake does nothing but wait
+	closedDuringTask                  // serve closed it: it ends after the task
 )
 
 // isActiveLocked reports whether the session has a user and its connection is open. The caller
 // holds mu.
-func (s *session) isActiveLocked() bool { return s.user != nil && s.ownership != closedDuringJob }
+func (s *session) isActiveLocked() bool { return s.user != nil && s.ownership != closedDuringTask }
 
 // liveness is the state of the timer by which silent connections are closed.
 type liveness uint8
@@ -101,21 +90,24 @@ const (
 	pinged
 )
 
-func newSession(s *Service, c serve.Conn, p Peer) *session {
-	return &session{svc: s, conn: c, peer: p, registration: new(irc.Registration), lastInputAt: s.fixed.Now()}
+func newSession(s *core, c conn, p Peer) *session {
+	return &session{svc: s, conn: c, peer: p, registration: new(irc.Registration), lastInputAt: s.now}
 }
 
-func (s *session) capSet() irc.Caps { return irc.Caps(s.caps.Load()) }
+func (s *session) has(c irc.Caps) bool { return s.caps.Has(c) }
 
-func (s *session) has(c irc.Caps) bool { return s.capSet().Has(c) }
+// turn is what a session asks of serve at the end of a call: output, and how it is called next.
+type turn struct {
+	output     []byte
+	buffer     []byte // memory that output may use; nil: none
+	pauseInput bool
+	wakeAt     time.Time // zero: as before
+}
 
-// buffers holds buffers for replies, so that idle sessions have none.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
-
-// Input implements serve.Session.
-func (s *session) Input(in []byte, w *serve.Writer) error {
+// inputLocked handles input. The caller holds mu.
+func (s *session) inputLocked(in []byte, r *turn) error {
 	if s.registration == nil { // before registration, time counts from the start of the connection
-		s.lastInputAt = s.svc.fixed.Now()
+		s.lastInputAt = s.svc.now
 		if s.liveness == pinged {
 			s.liveness = responsive
 		}
@@ -124,41 +116,30 @@ func (s *session) Input(in []byte, w *serve.Writer) error {
 		s.unhandled = append(s.unhandled, in...)
 		in = s.unhandled
 	}
-	return s.run(in, w)
+	return s.run(in, r)
 }
 
-// Wake implements serve.Session. It continues with held-back input and checks whether the client is
-// alive.
-func (s *session) Wake(now time.Time, w *serve.Writer) error {
-	busy, mustReconnect := s.ownerState()
-	if busy {
-		w.PauseInput()
+// wakeLocked handles a wake-up. The caller holds mu.
+func (s *session) wakeLocked(now time.Time, r *turn) error {
+	if s.ownership != ownedByServe {
+		r.pauseInput = true
 		return nil
 	}
-	if s.endErr == nil && mustReconnect {
+	if s.endErr == nil && s.mustReconnectLocked() {
 		s.replies = append(s.replies, reconnectLine...)
 		s.endErr = errConnectAgain
 	}
-	if s.endErr == nil && len(s.unhandled) > 0 && s.isBlocked(now, w) {
+	if s.endErr == nil && len(s.unhandled) > 0 && s.isBlocked(now, r) {
 		return nil
 	}
 	if s.endErr == nil {
-		s.checkLiveness(now, w)
+		s.checkLiveness(now, r)
 	}
 	if s.endErr == nil && len(s.unhandled) > 0 {
-		return s.run(s.unhandled, w)
+		return s.run(s.unhandled, r)
 	}
-	w.Write(s.replies) // replies of a finished job
-	s.replies = nil
+	r.output, s.replies = s.replies, nil // replies of a finished task
 	return s.endErr
-}
-
-// ownerState reports whether a worker owns the session, and whether it must reconnect: see
-// Service.DisconnectUnmovable.
-func (s *session) ownerState() (busy, mustReconnect bool) {
-	s.svc.mu.Lock()
-	defer s.svc.mu.Unlock()
-	return s.ownership != ownedByServe, s.mustReconnectLocked()
 }
 
 // replyFlushBytes is how many bytes of replies are sent before further commands run.
@@ -166,11 +147,11 @@ const replyFlushBytes = Outbox / 4
 
 // isBlocked reports whether the output queue of the session is full, so that no more commands run.
 // It schedules another check, and disconnects a client that has been blocked for too long.
-func (s *session) isBlocked(now time.Time, w *serve.Writer) bool {
+func (s *session) isBlocked(now time.Time, r *turn) bool {
 	takes := s.conn.Send(nil)
 	if !takes {
 		// a broken connection takes nothing, and has nothing to deliver
-		takes, _ = serve.Delivered(s.conn)
+		takes, _ = s.conn.Delivered()
 	}
 	switch {
 	case takes:
@@ -181,8 +162,8 @@ func (s *session) isBlocked(now time.Time, w *serve.Writer) bool {
 	case now.Sub(s.blockedSince) > s.svc.options().PingAfter:
 		s.svc.closeSlow(s)
 	}
-	w.PauseInput()
-	w.WakeAt(now.Add(blockedRecheck))
+	r.pauseInput = true
+	r.wakeAt = now.Add(blockedRecheck)
 	return true
 }
 
@@ -191,7 +172,7 @@ const blockedRecheck = 50 * time.Millisecond
 
 // checkLiveness sends a PING to a silent client, and ends a session that does not answer it or does
 // not register in time.
-func (s *session) checkLiveness(now time.Time, w *serve.Writer) {
+func (s *session) checkLiveness(now time.Time, r *turn) {
 	// the client has sent commands that are held back
 	if len(s.unhandled) > 0 && s.registration == nil {
 		s.lastInputAt = now
@@ -203,7 +184,7 @@ func (s *session) checkLiveness(now time.Time, w *serve.Writer) {
 		limit += limit / 2
 	}
 	if idle := now.Sub(s.lastInputAt); idle < limit {
-		w.WakeAt(s.lastInputAt.Add(limit))
+		r.wakeAt = s.lastInputAt.Add(limit)
 		return
 	}
 	if s.liveness == registering || s.liveness == pinged {
@@ -213,20 +194,18 @@ func (s *session) checkLiveness(now time.Time, w *serve.Writer) {
 	}
 	s.liveness = pinged
 	s.replies = append(s.replies, "PING :"+s.svc.fixed.Name+"\r\n"...)
-	w.WakeAt(s.lastInputAt.Add(limit + limit/2))
+	r.wakeAt = s.lastInputAt.Add(limit + limit/2)
 }
 
 var errTimeout = errors.New("chat: ping timeout")
 
 // run handles the lines in in, and keeps those that must wait.
-func (s *session) run(in []byte, w *serve.Writer) error {
-	buffer := buffers.Get().(*[]byte)
-	s.replies = append((*buffer)[:0], s.replies...)
+func (s *session) run(in []byte, r *turn) error {
+	s.replies = append(r.buffer[:0], s.replies...)
 	held := false
-	for s.endErr == nil && s.job == nil {
+	for s.endErr == nil && s.task == nil {
 		// the rest waits until these replies are on their way
 		if held = len(in) > 0 && len(s.replies) > replyFlushBytes; held {
-			w.PauseInput()
 			s.conn.Post()
 			break
 		}
@@ -235,42 +214,35 @@ func (s *session) run(in []byte, w *serve.Writer) error {
 			in = rest
 			break
 		}
-		if held = !s.handleLine(line, err, w); held {
-			w.PauseInput()
+		if held = !s.handleLine(line, err, r); held {
 			break
 		}
 		in = rest
 	}
+	r.pauseInput = held || s.task != nil
 	s.keepUnhandled(in)
-	// Yield to the goroutine that commits: another thread would find it only after 60 us.
-	if s.committedInput {
-		s.committedInput = false
-		runtime.Gosched()
+	if s.task != nil {
+		s.leaveToTask(r)
+		return nil
 	}
+	r.output, s.replies = s.replies, nil
+	if s.liveness == justRegistered && !held { // otherwise a wake-up is due and sets the timer
+		s.liveness = responsive
+		r.wakeAt = s.lastInputAt.Add(s.svc.options().PingAfter)
+	}
+	return s.endErr
+}
+
+// leaveToTask sends the replies of the earlier commands, and leaves those of the current command to
+// its task.
+func (s *session) leaveToTask(r *turn) {
 	out := s.replies
-	if s.replies = nil; s.job != nil {
-		// not by w, because the job's replies must follow
-		if s.replyStart > 0 && !s.conn.Send(out[:s.replyStart]) {
-			s.svc.closeSlow(s)
-		}
-		s.replies, s.replyStart = slices.Clone(out[s.replyStart:]), 0
-	} else {
-		w.Write(out)
+	// not by the turn's output, because the task's replies must follow
+	if s.replyStart > 0 && !s.conn.Send(out[:s.replyStart]) {
+		s.svc.closeSlow(s)
 	}
-	if cap(out) <= 64<<10 {
-		*buffer = out[:0]
-		buffers.Put(buffer)
-	}
-	if s.job == nil {
-		if s.liveness == justRegistered && !held { // otherwise a wake-up is due and sets the timer
-			s.liveness = responsive
-			w.WakeAt(s.lastInputAt.Add(s.svc.options().PingAfter))
-		}
-		return s.endErr
-	}
-	w.PauseInput()
-	s.queueJob()
-	return nil
+	s.replies, s.replyStart = slices.Clone(out[s.replyStart:]), 0
+	r.output = out[:0]
 }
 
 // keepUnhandled keeps the rest of the input.
@@ -283,8 +255,8 @@ func (s *session) keepUnhandled(in []byte) {
 }
 
 // handleLine handles a line. It reports whether it did: otherwise the line must wait for
-// undelivered messages or for the rate limit.
-func (s *session) handleLine(line []byte, err error, w *serve.Writer) bool {
+// undelivered messages, for the rate limit or for the end of a freeze.
+func (s *session) handleLine(line []byte, err error, r *turn) bool {
 	var m irc.Message
 	if err == nil {
 		m, err = irc.Parse(line)
@@ -296,37 +268,29 @@ func (s *session) handleLine(line []byte, err error, w *serve.Writer) bool {
 		return false
 	}
 	if wait := s.throttleWait(&m); wait > 0 {
-		w.WakeAt(s.svc.fixed.Now().Add(wait))
+		r.wakeAt = s.svc.now.Add(wait)
 		return false
 	}
-	ran := true
-	committed := s.svc.withLock(func() {
-		switch {
-		case s.svc.holdIfFrozenLocked(s):
-			ran = false
-		case err != nil:
-			s.replyParseError(err)
-		default:
-			s.runCommandLocked(&m)
-		}
-		if s.job != nil {
-			s.svc.unfinishedJobs++
-		}
-	})
-	s.committedInput = s.committedInput || committed
-	return ran
+	if s.svc.holdIfFrozenLocked(s) {
+		return false
+	}
+	if err != nil {
+		s.replyParseError(err)
+		return true
+	}
+	s.runCommandLocked(&m)
+	return true
 }
 
 // canRun reports whether the next command may run. While messages are undelivered, only another
 // message to the same target may, so that replies keep their order.
 func (s *session) canRun(m *irc.Message) bool {
-	n := s.pendingMessages.Load()
+	n := s.pendingMessages
 	if n == 0 || n < maxPendingMessages && s.continuesPending(m) {
 		return true
 	}
-	s.postWhenDelivered.Store(true)
-	// otherwise finishPosts wakes the session
-	return s.pendingMessages.Load() == 0 && s.postWhenDelivered.Swap(false)
+	s.postWhenDelivered = true // finishPosts wakes the session
+	return false
 }
 
 // continuesPending reports whether a command is a message to the target of the undelivered
@@ -347,9 +311,9 @@ func (s *session) throttleWait(m *irc.Message) time.Duration {
 	if s.pace == nil {
 		s.pace = s.svc.paceOf(s)
 	}
-	wait := s.pace.wait(s.svc.fixed.Now(), perSecond)
+	wait := s.pace.wait(s.svc.now, perSecond)
 	if wait > 0 {
-		s.svc.counters.throttled.Add(1)
+		s.svc.counts.Throttled++
 	}
 	return wait
 }
@@ -357,97 +321,90 @@ func (s *session) throttleWait(m *irc.Message) time.Duration {
 // charge counts a command as n more, for example because it names several rooms.
 func (s *session) charge(n int) {
 	if s.pace != nil && n > 0 && s.svc.options().CommandsPerSecond > 0 {
-		s.pace.charge(s.svc.fixed.Now(), s.svc.options().CommandsPerSecond, n)
+		s.pace.charge(s.svc.now, s.svc.options().CommandsPerSecond, n)
 	}
 }
 
-// startJob gives a slow function to the worker pool. It runs without mu, while the worker owns the
-// session. The current command ends after it.
-func (s *session) startJob(job func()) {
-	if first := s.job; first != nil {
-		s.job = func() { first(); job() }
-	} else {
-		s.job = job
+// work is what a command does that takes several steps.
+type work struct {
+	pool jobPool
+	run  func()
+}
+
+// startTask lets the current command continue as a task, which may await jobs and events by s.task.
+// The command ends after it. A task that calls it continues with that work.
+func (s *session) startTask(run func()) { s.work = append(s.work, work{ordinaryJobs, run}) }
+
+// runWorkLocked starts the task of the current command. The session's serve goroutine does not
+// touch the session until the task has ended. The caller holds mu.
+func (s *session) runWorkLocked() {
+	s.svc.startTaskLocked(s.work[0].pool, func(t *task) {
+		s.task = t
+		for len(s.work) > 0 {
+			next := s.work[0]
+			s.work = s.work[1:]
+			next.run()
+		}
+		s.finishCommand()
+		s.leaveTaskLocked()
+	}, s.abandonTaskLocked)
+	if s.task != nil {
+		s.ownership = ownedByTask
 	}
 }
 
-// queueJob gives the session to the worker pool. Its serve goroutine does not touch it until it is
-// woken.
-func (s *session) queueJob() {
-	s.svc.mu.Lock()
-	s.ownership = ownedByWorker
-	s.svc.mu.Unlock()
-	pool := s.svc.workers
-	if s.jobIsSearch {
-		pool, s.jobIsSearch = s.svc.searchWorkers, false
-	}
-	if pool.Put([]*session{s}) == 0 {
-		abandonJob(s, errStopping)
-	}
-}
-
-// runJobs is the stage of the worker pools.
-func runJobs(s *session, _ *flow.Out[*session]) {
-	if s == nil { // startGoroutines probes whether the net runs
+// leaveTaskLocked returns the session to its serve goroutine. The caller holds mu.
+func (s *session) leaveTaskLocked() {
+	s.task, s.work = nil, nil
+	switch s.ownership {
+	case ownedByServe: // the task has not paused
 		return
-	}
-	for s.job != nil {
-		job := s.job
-		s.job = nil
-		job()
-	}
-	s.svc.mu.Lock()
-	s.finishCommand()
-	s.leaveWorkerAndUnlock()
-}
-
-// leaveWorkerAndUnlock returns the session to its serve goroutine. The caller has locked mu, which
-// it releases.
-func (s *session) leaveWorkerAndUnlock() {
-	s.svc.unfinishedJobs--
-	if s.ownership == closedDuringJob {
-		s.departLocked(net.ErrClosed)
-	} else {
+	case closedDuringTask:
+		s.departLocked(connectionBroke)
+	case ownedByTask:
 		s.ownership = ownedByServe
 	}
-	s.svc.unlockAndCommit()
 	s.conn.Post()
 }
 
-// abandonJob ends a session whose job panicked or was not accepted.
-func abandonJob(s *session, reason error) {
-	if s == nil {
-		return
-	}
+// abandonTaskLocked ends a session whose task panicked or was stopped. The caller holds mu.
+func (s *session) abandonTaskLocked(reason error) {
 	s.svc.fixed.Log.Error("a command was aborted", "error", reason)
-	s.svc.mu.Lock()
-	s.job, s.endErr = nil, reason
-	s.leaveWorkerAndUnlock()
+	s.endErr = reason
+	s.leaveTaskLocked()
 }
 
-// Close implements serve.Session.
-func (s *session) Close(err error) {
-	s.svc.mu.Lock()
-	defer s.svc.unlockAndCommit()
+// closeCause is why serve closes a session.
+type closeCause uint8
+
+const (
+	connectionBroke closeCause = iota
+	sessionEnded               // by its own error: endErr
+	clientClosed               // the client has closed the connection
+	serverStops
+)
+
+// closeLocked ends the session, or lets its task end first. The caller holds mu.
+func (s *session) closeLocked(cause closeCause) {
 	if s.ownership != ownedByServe {
-		s.ownership = closedDuringJob
+		s.ownership = closedDuringTask
 		return
 	}
-	s.departLocked(err)
+	s.departLocked(cause)
 }
 
 // departLocked ends the session. The caller holds mu.
-func (s *session) departLocked(err error) {
+func (s *session) departLocked(cause closeCause) {
 	if s.svc.frozenSessions != nil {
-		s.svc.deferredDepartures = append(s.svc.deferredDepartures, departure{s, err})
+		s.svc.deferredDepartures = append(s.svc.deferredDepartures, departure{s, cause})
 		return
 	}
 	if s.user == nil {
 		s.svc.unregisteredCount--
 		s.svc.lobby.Leave(s.lobbyPlace)
 	} else {
-		s.outputLost = !s.isOrderlyEnd(err)
-		s.svc.detachLocked(s, s.quitMessage(err))
+		s.outputLost = !s.isOrderlyEnd(cause)
+		s.svc.detachLocked(s, s.quitMessage(cause))
 	}
 	s.svc.uncountSession(s.peer)
 }
@@ -455,13 +412,13 @@ func (s *session) departLocked(err error) {
 // isOrderlyEnd reports whether the client of a session that has ended received all of its output:
 // it was connected when it ended by its own command. When it has closed the connection, or the
 // server stops, it may have been gone for a while; then all must be acknowledged.
-func (s *session) isOrderlyEnd(err error) bool {
+func (s *session) isOrderlyEnd(cause closeCause) bool {
 	var q *quitError
-	if errors.Is(err, io.EOF) || errors.Is(err, serve.ErrStopped) {
-		_, acknowledged := serve.Delivered(s.conn)
+	if cause == clientClosed || cause == serverStops {
+		_, acknowledged := s.conn.Delivered()
 		return acknowledged
 	}
-	return errors.As(err, &q) || errors.Is(err, errConnectAgain)
+	return cause == sessionEnded && (errors.As(s.endErr, &q) || errors.Is(s.endErr, errConnectAgain))
 }
 
 // quitError ends a session by QUIT or by the server, with the message to others.
@@ -470,7 +427,7 @@ type quitError struct{ message string }
 func (q *quitError) Error() string { return "chat: quit" }
 
 // quitMessage returns the message that others receive when the session ends.
-func (s *session) quitMessage(err error) string {
+func (s *session) quitMessage(cause closeCause) string {
 	var q *quitError
 	switch {
 	case s.killReason != "":
@@ -479,9 +436,9 @@ func (s *session) quitMessage(err error) string {
 		return q.message
 	case errors.Is(s.endErr, errTimeout):
 		return "Ping timeout"
-	case errors.Is(err, serve.ErrStopped):
+	case cause == serverStops:
 		return "The server is stopping"
-	case errors.Is(err, io.EOF):
+	case cause == clientClosed:
 		return "Connection closed"
 	}
 	return "Connection lost"

@@ -2,9 +2,7 @@ package chat
 
 import (
 	"bytes"
-	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,13 +52,9 @@ func (x *settings) encodeState(server, name string) []byte {
 	return b
 }
 
-// readState loads the state file. No other goroutine has access to the room yet.
-func (r *room) readState() error {
-	data, err := os.ReadFile(r.statePath)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	for line := range bytes.Lines(data) {
+// readState reads the contents of a state file. No other code has access to the room yet.
+func (r *room) readState(contents []byte) {
+	for line := range bytes.Lines(contents) {
 		m, err := ircmsg.ParseLine(string(line))
 		switch {
 		case err != nil || len(m.Params) == 0:
@@ -72,7 +66,6 @@ func (r *room) readState() error {
 		}
 		r.readStateLine(&m)
 	}
-	return err
 }
 
 func (r *room) readStateLine(m *irc.Message) {

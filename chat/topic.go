@@ -31,7 +31,7 @@ func (s *session) cmdTopic(m *irc.Message) {
 
 // setTopic enqueues a new topic. It is stored like a message and takes effect after that.
 func (s *session) setTopic(r *room, text string) {
-	u, now := s.user, s.svc.fixed.Now()
+	u, now := s.user, s.svc.now
 	by := u.source
 	r.putLocked(post{sender: s, label: s.label, lastLine: true,
 		entry:   log.Entry{Time: now, Tags: u.tags(), Body: ":" + by + " TOPIC " + r.name + " :" + text},
@@ -64,7 +64,7 @@ func (s *session) cmdNames(m *irc.Message) {
 
 // sendNames sends the list of a room's members.
 func (s *session) sendNames(r *room) {
-	caps, kind := s.capSet(), "="
+	caps, kind := s.caps, "="
 	if r.hasFlag('s') {
 		kind = "@"
 	}
@@ -90,7 +90,5 @@ func (s *session) sendNames(r *room) {
 // replyCollectorLocked returns a copy of the session that collects replies for it while another
 // goroutine owns the session. The caller holds mu.
 func (s *session) replyCollectorLocked() *session {
-	to := &session{svc: s.svc, conn: s.conn, user: s.user, peer: s.peer, login: s.login, metadataSubs: s.metadataSubs}
-	to.caps.Store(s.caps.Load())
-	return to
+	return &session{svc: s.svc, conn: s.conn, user: s.user, peer: s.peer, login: s.login, metadataSubs: s.metadataSubs, caps: s.caps}
 }

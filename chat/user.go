@@ -69,7 +69,7 @@ func (u *user) whoFlags() string {
 }
 
 // findUser returns the user with a nick, or nil.
-func (s *Service) findUser(nick string) *user { return s.users[irc.Fold(nick)] }
+func (s *core) findUser(nick string) *user { return s.users[irc.Fold(nick)] }
 
 // canSee reports whether one user may know that another is online: they share a room, or the other
 // is not invisible.
@@ -86,7 +86,7 @@ func (u *user) canSee(other *user) bool {
 }
 
 // eachNeighbour calls f once for u and for every user that shares a room with u.
-func (s *Service) eachNeighbour(u *user, f func(*user)) {
+func (s *core) eachNeighbour(u *user, f func(*user)) {
 	s.lastStamp++
 	u.walkStamp = s.lastStamp
 	f(u)
@@ -102,7 +102,7 @@ func (s *Service) eachNeighbour(u *user, f func(*user)) {
 
 // notifyNeighbours notifies a user's neighbours, and the sessions with extended-monitor that
 // monitor it.
-func (s *Service) notifyNeighbours(u *user, n *notification) {
+func (s *core) notifyNeighbours(u *user, n *notification) {
 	s.eachNeighbour(u, n.sendToUser)
 	for session := range s.monitors[irc.Fold(u.nick)] {
 		if session.user != nil && session.user.walkStamp != s.lastStamp && session.has(irc.CapExtendedMonitor) {
@@ -113,7 +113,7 @@ func (s *Service) notifyNeighbours(u *user, n *notification) {
 
 // detachLocked removes a session from its user, and quits the user if it was the last session. The
 // caller holds mu.
-func (s *Service) detachLocked(session *session, reason string) {
+func (s *core) detachLocked(session *session, reason string) {
 	u := session.user
 	for i, other := range u.sessions {
 		if other == session {
@@ -134,14 +134,14 @@ func (s *Service) detachLocked(session *session, reason string) {
 }
 
 // quitLocked removes a user without sessions. The caller holds mu.
-func (s *Service) quitLocked(u *user, reason string) {
+func (s *core) quitLocked(u *user, reason string) {
 	quit := s.userNotification(u, nil, "QUIT", reason)
 	s.eachNeighbour(u, func(other *user) {
 		if other != u {
 			quit.sendToUser(other)
 		}
 	})
-	s.whowas.add(u, s.fixed.Now())
+	s.whowas.add(u, s.now)
 	s.notifyMonitors(u.nick, irc.RplMonOffline, u.nick)
 	for r := range u.rooms {
 		r.removeMember(u)

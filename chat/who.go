@@ -73,7 +73,7 @@ func (s *session) sendWhox(fields, token string, u *user, r *room, at *member) {
 	}
 	rank := "n/a"
 	values := map[byte]string{'t': token, 'c': roomNameOrStar(r), 'u': u.name, 'i': "255.255.255.255", 'h': u.host, 's': s.svc.fixed.Name, 'n': u.nick,
-		'f': s.whoFlags(u, at), 'd': "0", 'l': itoa(int(s.svc.fixed.Now().Sub(u.lastSpokeAt).Seconds())), 'a': account, 'o': rank, 'r': u.realname}
+		'f': s.whoFlags(u, at), 'd': "0", 'l': itoa(int(s.svc.now.Sub(u.lastSpokeAt).Seconds())), 'a': account, 'o': rank, 'r': u.realname}
 	var params []string
 	for _, f := range []byte(irc.WhoxFields) {
 		if strings.IndexByte(fields, f) >= 0 {
@@ -125,7 +125,7 @@ func (s *session) cmdWhois(m *irc.Message) {
 	if u.away != "" {
 		s.numeric(irc.RplAway, u.nick, u.away)
 	}
-	s.numeric(irc.RplWhoisIdle, u.nick, itoa(int(s.svc.fixed.Now().Sub(u.lastSpokeAt).Seconds())), formatEpoch(u.connectedAt), "seconds idle, signon time")
+	s.numeric(irc.RplWhoisIdle, u.nick, itoa(int(s.svc.now.Sub(u.lastSpokeAt).Seconds())), formatEpoch(u.connectedAt), "seconds idle, signon time")
 	s.numeric(irc.RplEndOfWhois, u.nick, "End of WHOIS list")
 }
 

@@ -263,12 +263,12 @@ func (s *Store) Accounts() []*Account {
 	return all
 }
 
-// MetadataPath returns the path of the file with an account's metadata (draft/metadata-2). The
-// running server writes it, and Remove deletes it.
-func (s *Store) MetadataPath(name string) string { return s.path("metadata/" + fileName(name)) }
+// MetadataFile returns the path of an account's metadata file, relative to the data directory. The
+// owner of the file is the chat; Remove deletes it.
+func MetadataFile(name string) string { return "metadata/" + fileName(name) }
 
 func (s *Store) forgetMetadata(name string) error {
-	if err := os.Remove(s.MetadataPath(name)); !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(s.path(MetadataFile(name))); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

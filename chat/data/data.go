@@ -26,6 +26,9 @@ const (
 	Direct = "direct"
 )
 
+// Metadata is the folder of the metadata of accounts in a data directory.
+const Metadata = "metadata"
+
 // maxFolder is the length limit of a log's folder name, in bytes.
 const maxFolder = 200
 

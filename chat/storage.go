@@ -1,0 +1,148 @@
+package chat
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"weir/chat/data"
+	"weir/chat/log"
+	"weir/internal/durable"
+)
+
+// diskStorage implements storage in a data directory.
+type diskStorage struct {
+	dir      string
+	onCommit func(took time.Duration, err error) // see Options.OnCommit
+	report   *slog.Logger
+}
+
+func (d *diskStorage) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
+
+// OpenLog implements storage. After an error it removes the folder if it is unused.
+func (d *diskStorage) OpenLog(path string) (conversationLog, error) {
+	l, err := log.Open(d.path(path), log.Options{})
+	if err != nil {
+		if unused := removeUnusedFolder(d.path(path)); unused != nil && !errors.Is(unused, fs.ErrNotExist) {
+			err = errors.Join(err, unused)
+		}
+		return nil, err
+	}
+	if r := l.Recovery(); r.Kept+r.Cut+r.Lost+r.Bad > 0 {
+		d.report.Warn("a log was repaired", "log", path, "kept", r.Kept, "cut", r.Cut, "lost", r.Lost, "bad", r.Bad)
+	}
+	return &timedLog{l, d.onCommit}, nil
+}
+
+// timedLog is a log that reports how long its appends take.
+type timedLog struct {
+	*log.Log
+	onCommit func(took time.Duration, err error)
+}
+
+func (l *timedLog) Append(entries []log.Entry) (log.Batch, error) {
+	began := time.Now()
+	batch, err := l.Log.Append(entries)
+	l.onCommit(time.Since(began), err)
+	return batch, err
+}
+
+// ReadFile implements storage.
+func (d *diskStorage) ReadFile(path string) ([]byte, error) {
+	contents, err := os.ReadFile(d.path(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return contents, err
+}
+
+// ReplaceFile implements storage.
+func (d *diskStorage) ReplaceFile(path string, contents []byte) error {
+	err := durable.ReplaceFile(d.path(path), contents, 0o600)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) == data.Metadata {
+		if err := durable.MkdirAll(d.path(data.Metadata), 0o700); err != nil {
+			return err
+		}
+		return durable.ReplaceFile(d.path(path), contents, 0o600)
+	}
+	return err
+}
+
+// CloseLog implements storage.
+func (d *diskStorage) CloseLog(path string, l conversationLog) error {
+	err := l.Close()
+	if d.IsUnused(path, l) {
+		err = errors.Join(err, os.RemoveAll(d.path(path)))
+	}
+	return err
+}
+
+// IsUnused implements storage. It reports whether there is neither a message nor another file.
+func (d *diskStorage) IsUnused(path string, l conversationLog) bool {
+	if l.Committed() > 0 || l.First() > 0 {
+		return false
+	}
+	for _, kept := range []string{"state", "metadata"} {
+		if _, err := os.Lstat(filepath.Join(d.path(path), kept)); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// HasRoom implements storage. It reports whether the folder of the room exists.
+func (d *diskStorage) HasRoom(name string) bool {
+	_, err := os.Stat(d.path(roomPath(name)))
+	return err == nil
+}
+
+// DeleteRoom implements storage.
+func (d *diskStorage) DeleteRoom(name string) error {
+	trash, err := os.MkdirTemp(d.dir, deletedPrefix)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(d.path(roomPath(name)), filepath.Join(trash, "room")); err != nil {
+		return errors.Join(err, os.Remove(trash))
+	}
+	return errors.Join(durable.SyncDir(d.path(data.Rooms)), os.RemoveAll(trash))
+}
+
+// Renamed implements storage.
+func (d *diskStorage) Renamed(name string) (newName string, ok bool) {
+	return data.Renamed(d.dir, name)
+}
+
+// Relink implements storage.
+func (d *diskStorage) Relink(former, name string) error { return data.Relink(d.dir, former, name) }
+
+// Rename implements storage.
+func (d *diskStorage) Rename(old, name string, state []byte) error {
+	if err := data.Rename(d.dir, old, name); err != nil {
+		return err
+	}
+	if err := durable.ReplaceFile(d.path(roomPath(name)+"/state"), state, 0o600); err != nil {
+		return errors.Join(err, data.Undo(d.dir, old, name))
+	}
+	return nil
+}
+
+// DirectPartners implements storage.
+func (d *diskStorage) DirectPartners(account string) (others []string) {
+	entries, _ := os.ReadDir(d.path(data.Direct))
+	me := data.Folder(account)
+	for _, e := range entries {
+		a, b, _ := strings.Cut(e.Name(), ",")
+		switch me {
+		case a:
+			others = append(others, data.NameOf(b))
+		case b:
+			others = append(others, data.NameOf(a))
+		}
+	}
+	return others
+}

@@ -1,0 +1,114 @@
+package chat
+
+import (
+	"runtime"
+	"time"
+
+	"weir/flow"
+)
+
+// withLock calls f under mu, as a call of the core. It reports whether f started commits. The lock
+// is released even if f panics.
+func (s *Service) withLock(f func()) (committed bool) {
+	s.mu.Lock()
+	defer func() { committed = s.unlock() }()
+	s.now = s.fixed.Now()
+	f()
+	return false
+}
+
+// unlock ends a call of the core: ready tasks continue, mu is released, and the effects of the call
+// are performed. It reports whether a job of a commit task was among them.
+func (s *Service) unlock() (committed bool) { return s.unlockAndPut(s.putJob) }
+
+// unlockAndPut is unlock with a function that gives the job of a task to its worker pool. It
+// reports whether a job of a commit task was among the effects.
+func (s *Service) unlockAndPut(put func(*task)) (committed bool) {
+	s.continueReadyTasksLocked()
+	var few [4]*task
+	jobs, timers := append(few[:0], s.effects.jobs...), s.effects.timers
+	clear(s.effects.jobs)
+	s.effects = effects{jobs: s.effects.jobs[:0]}
+	s.mu.Unlock()
+	for _, t := range jobs {
+		committed = committed || t.pool == commitJobs
+		put(t)
+	}
+	s.startTimers(timers)
+	return committed
+}
+
+// putJob gives the job of a task to its worker pool. Put does not block: the queues have room for
+// all tasks.
+func (s *Service) putJob(t *task) {
+	if s.pools[t.pool].Put([]*task{t}) == 0 {
+		s.stopTask(t, errStopping)
+	}
+}
+
+func (s *Service) startTimers(timers []timer) {
+	for _, t := range timers {
+		time.AfterFunc(t.after, func() {
+			if s.withLock(t.call) {
+				// Yield to the goroutine that commits: otherwise the runtime's monitor, which
+				// checks a thread in fsync every 70 us, wakes five times as often.
+				runtime.Gosched()
+			}
+		})
+	}
+}
+
+// newPool returns a pool of so many workers, with a queue for the jobs of so many tasks.
+func (s *Service) newPool(name string, workers, capacity int) (*flow.Net[*task], error) {
+	return flow.New([]flow.Stage[*task]{{Name: name, Width: workers, Do: flow.Each(s.runJobs)}}, []flow.Edge{{To: name, Cap: capacity}}, s.stopTask, 0)
+}
+
+// runJobs is the stage of the worker pools. It runs the job of a task and continues the task, until
+// the task has no further job or waits for another turn.
+func (s *Service) runJobs(t *task, out *flow.Out[*task]) {
+	for goesOn := true; goesOn; {
+		t.job()
+		s.mu.Lock()
+		s.now = s.fixed.Now()
+		s.continueTaskLocked(t)
+		goesOn = s.takeJobLocked(t)
+		s.unlockAndPut(func(other *task) {
+			if other.pool == t.pool { // a stage puts into its own net by its Out
+				out.Put([]*task{other})
+			} else {
+				s.putJob(other)
+			}
+		})
+	}
+}
+
+// takeJobLocked takes the next job of a task from the jobs for the pools, and reports whether it
+// did: not if there is none, or the task waits for another turn. The caller holds mu.
+func (s *Service) takeJobLocked(t *task) bool {
+	last := len(s.effects.jobs) - 1
+	if last < 0 || s.effects.jobs[last] != t || t.wantsTurn {
+		return false
+	}
+	s.effects.jobs = s.effects.jobs[:last]
+	return true
+}
+
+// stopTask stops a task whose job has panicked or was not accepted.
+func (s *Service) stopTask(t *task, reason error) {
+	s.withLock(func() { s.stopTaskLocked(t, reason) })
+}
+
+// runTask runs a task of the service itself, and waits for its end. The error is that of run, or
+// the reason why the task was stopped. The caller does not hold mu.
+func (s *Service) runTask(run func(*task) error) error {
+	// the task -> this call: its result; one value, not closed
+	result := make(chan error, 1)
+	s.withLock(func() {
+		s.startTaskLocked(ordinaryJobs, func(t *task) { result <- run(t) }, func(reason error) { result <- reason })
+	})
+	return <-result
+}
+
+// maxServiceTasks is how many tasks of the service itself may have a job in the worker pool at
+// once.
+const maxServiceTasks = 64
