@@ -41,13 +41,21 @@ func directs(s *stateServer, _ *client) (func(int) bool, error) {
 
 var msgidTag = regexp.MustCompile(`^@\S*\bmsgid=([^;\s]+)`)
 
+// redaction is an item whose changes are redactions of messages.
+type redaction struct {
+	sent  int            // number of messages sent: a kill may leave one that is not redacted
+	texts map[int]string // of the message of each change
+}
+
 // redact sends a message and redacts it. The acknowledged number is that of the redaction.
-func redact(_ *stateServer, it *item) bool {
+func (r *redaction) redact(_ *stateServer, it *item) bool {
 	n := it.next()
-	if it.client.send("CAP REQ :message-tags echo-message draft/message-redaction", fmt.Sprintf("PRIVMSG #state :secret %d", n)) != nil {
+	r.sent++
+	r.texts[n] = fmt.Sprintf(" PRIVMSG #state :secret %d", r.sent)
+	if it.client.send("CAP REQ :message-tags echo-message draft/message-redaction", strings.TrimSpace(r.texts[n])) != nil {
 		return false
 	}
-	line, ok := it.wait(fmt.Sprintf(" PRIVMSG #state :secret %d ", n))
+	line, ok := it.wait(r.texts[n] + " ")
 	id := msgidTag.FindStringSubmatch(line)
 	if !ok || id == nil || it.client.send("REDACT #state "+id[1]) != nil {
 		return false
@@ -58,12 +66,12 @@ func redact(_ *stateServer, it *item) bool {
 	return ok
 }
 
-// redacted reads the room: no message up to the number is there.
-func redacted(s *stateServer, _ *client) (func(int) bool, error) {
-	texts, err := folderTexts(filepath.Join(s.data, "rooms", stateRoom))
+// redacted reads the room: no message of a change up to the number is there.
+func (r *redaction) redacted(s *stateServer, _ *client) (func(int) bool, error) {
+	lines, err := folderTexts(filepath.Join(s.data, "rooms", stateRoom))
 	return func(n int) bool {
 		for i := 1; i <= n; i++ {
-			if strings.Contains(texts, fmt.Sprintf(" PRIVMSG #state :secret %d\r\n", i)) {
+			if strings.Contains(lines, r.texts[i]+"\r\n") {
 				return false
 			}
 		}
