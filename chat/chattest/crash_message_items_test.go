@@ -56,6 +56,9 @@ func (r *redaction) redact(_ *stateServer, it *item) bool {
 		return false
 	}
 	line, ok := it.wait(r.texts[n] + " ")
+	if it.refused != "" {
+		return ok
+	}
 	id := msgidTag.FindStringSubmatch(line)
 	if !ok || id == nil || it.client.send("REDACT #state "+id[1]) != nil {
 		return false
