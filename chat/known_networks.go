@@ -13,6 +13,7 @@ import (
 
 	"weir/chat/internal/lobby"
 	"weir/chat/irc"
+	"weir/internal/disk"
 	"weir/internal/durable"
 )
 
@@ -54,8 +55,9 @@ func (s *Service) networksPath() string { return filepath.Join(s.dataDir, "netwo
 
 // readNetworks reads the file of known networks. It ignores malformed lines and unknown accounts.
 func (s *Service) readNetworks() {
-	err := durable.RemoveTempOf(s.networksPath())
-	data, failed := os.ReadFile(s.networksPath())
+	files := durable.Files{Disk: s.fixed.Disk}
+	err := files.RemoveTempOf(s.networksPath())
+	data, failed := disk.ReadFile(disk.Or(s.fixed.Disk), s.networksPath())
 	if errors.Is(failed, os.ErrNotExist) {
 		failed = nil
 	}
@@ -86,7 +88,7 @@ func (s *Service) saveNetworks() {
 	if !isNew {
 		return
 	}
-	if err := durable.ReplaceFile(s.networksPath(), text, 0o600); err != nil {
+	if err := (durable.Files{Disk: s.fixed.Disk}).ReplaceFile(s.networksPath(), text, 0o600); err != nil {
 		s.fixed.Log.Error("the networks of accounts cannot be written", "error", err)
 		s.withLock(func() { s.networksDirty = true })
 	}

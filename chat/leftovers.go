@@ -9,23 +9,23 @@ import (
 	"strings"
 
 	"weir/chat/data"
-	"weir/internal/durable"
+	"weir/internal/disk"
 )
 
 // removeLeftovers removes the files that a killed server was writing: temporary files beside states
 // and metadata, unused rooms, and rooms that were being deleted. It also fsyncs the names of
 // folders that such a server may just have created. The caller has locked the data directory.
-func removeLeftovers(dir string) error {
-	errs := []error{durable.SyncDir(dir), durable.RemoveTemps(filepath.Join(dir, "metadata"), ".state-*"), removeDeleted(dir)}
+func (d *diskStorage) removeLeftovers() error {
+	errs := []error{d.files().SyncDir(d.dir), d.files().RemoveTemps(d.path(data.Metadata), ".state-*"), d.removeDeleted()}
 	for _, kind := range []string{data.Rooms, data.Direct} {
-		folders, err := os.ReadDir(filepath.Join(dir, kind))
+		folders, err := d.disk.ReadDir(d.path(kind))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 		for _, folder := range folders {
 			if folder.IsDir() { // .state-* are of older versions, state.new is of the C server
-				path := filepath.Join(dir, kind, folder.Name())
-				errs = append(errs, durable.RemoveTemps(path, ".state-*", "state.new"), removeUnusedFolder(path))
+				path := kind + "/" + folder.Name()
+				errs = append(errs, d.files().RemoveTemps(d.path(path), ".state-*", "state.new"), d.removeUnusedFolder(path))
 			}
 		}
 	}
@@ -35,11 +35,12 @@ func removeLeftovers(dir string) error {
 // removeUnusedFolder removes the folder of a conversation in which nothing was ever stored and
 // which a killed server had open. A folder whose file "committed" records acknowledged messages
 // stays, so that opening it reports them as missing.
-func removeUnusedFolder(dir string) error {
-	if ends, err := os.ReadFile(filepath.Join(dir, "committed")); err == nil && len(bytes.Trim(ends, "\x00")) > 0 {
+func (d *diskStorage) removeUnusedFolder(path string) error {
+	dir := d.path(path)
+	if ends, err := disk.ReadFile(d.disk, filepath.Join(dir, "committed")); err == nil && len(bytes.Trim(ends, "\x00")) > 0 {
 		return nil
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := d.disk.ReadDir(dir)
 	if err != nil {
 		return err
 	}
@@ -50,17 +51,17 @@ func removeUnusedFolder(dir string) error {
 			return nil
 		}
 	}
-	return os.RemoveAll(dir)
+	return d.disk.RemoveAll(dir)
 }
 
 // deletedPrefix begins the names of folders into which DeleteRoom moves a room.
 const deletedPrefix = ".deleted-"
 
-func removeDeleted(dir string) error {
-	entries, err := os.ReadDir(dir)
+func (d *diskStorage) removeDeleted() error {
+	entries, err := d.disk.ReadDir(d.dir)
 	for _, e := range entries {
 		if e.IsDir() && strings.HasPrefix(e.Name(), deletedPrefix) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+			err = errors.Join(err, d.disk.RemoveAll(d.path(e.Name())))
 		}
 	}
 	return err

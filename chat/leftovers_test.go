@@ -22,7 +22,7 @@ func TestAStartKeepsARoomWhoseMessagesAreMissing(t *testing.T) {
 			}
 		}
 	}
-	if err := removeLeftovers(dir); err != nil {
+	if err := newDiskStorage(dir, Options{}).removeLeftovers(); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"#new": false, "#missing": true} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/chat/account"
+	"weir/internal/disk"
 )
 
 // Options configure a service. They are set before Open; only Configure changes them later. The
@@ -55,8 +56,9 @@ type Options struct {
 	MaxReplay  int
 	MaxHistory int // lines in the answer to one CHATHISTORY. Default 1000
 
-	Now func() time.Time // clock. Default time.Now
-	Log *slog.Logger     // receives no message texts. Default: discard
+	Disk disk.FS          // file calls of the data directory. Default the operating system's
+	Now  func() time.Time // clock. Default time.Now
+	Log  *slog.Logger     // receives no message texts. Default: discard
 
 	// OnCommit is called after each batch with the time that the append and fsync took, and the
 	// error of the disk, if any. It is called by several goroutines at once, before the batch is
@@ -65,7 +67,7 @@ type Options struct {
 }
 
 // Configure replaces the options of a running service; later commands and replies follow the new
-// ones. Name, Network, Now, Log and OnCommit keep their values from Open. MaxConnections and
+// ones. Name, Network, Disk, Now, Log and OnCommit keep their values from Open. MaxConnections and
 // MaxRooms cannot exceed theirs from Open, because queues have that capacity. Kept names the
 // changes of these four that were not applied. After an error the options are unchanged.
 func (s *Service) Configure(o Options) (kept []string, err error) {
@@ -91,7 +93,7 @@ func (s *Service) Configure(o Options) (kept []string, err error) {
 			kept, *limit.now = append(kept, limit.name), *limit.then
 		}
 	}
-	o.Now, o.Log, o.OnCommit = s.fixed.Now, s.fixed.Log, s.fixed.OnCommit
+	o.Disk, o.Now, o.Log, o.OnCommit = s.fixed.Disk, s.fixed.Now, s.fixed.Log, s.fixed.OnCommit
 	s.withLock(func() {
 		before := s.current
 		s.current = &o

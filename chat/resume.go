@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -49,7 +49,11 @@ func (s *Service) HandoverState() (state []byte) {
 // DuplicateLock returns a duplicate of the data directory's lock. No other server can take the
 // directory until both, and all their duplicates, are closed.
 func (s *Service) DuplicateLock() (*os.File, error) {
-	raw, err := s.dataLock.SyscallConn()
+	f, ok := s.dataLock.(syscall.Conn)
+	if !ok {
+		return nil, fmt.Errorf("chat: the lock of %s: %w", s.dataDir, errors.ErrUnsupported)
+	}
+	raw, err := f.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +63,7 @@ func (s *Service) DuplicateLock() (*os.File, error) {
 	if err := errors.Join(err, failed); err != nil {
 		return nil, fmt.Errorf("chat: the lock of %s: %w", s.dataDir, err)
 	}
-	return os.NewFile(uintptr(dup), s.dataLock.Name()), nil
+	return os.NewFile(uintptr(dup), filepath.Join(s.dataDir, lockName)), nil
 }
 
 // Handover is what Resume continues from.
@@ -110,22 +114,4 @@ func (s *Service) Adopt(c serve.Conn, state []byte) serve.Session {
 		return nil
 	}
 	return &connection{s, x}
-}
-
-// adoptLock writes the process id into the lock file. It fails if the lock is not that of this
-// directory.
-func adoptLock(dir string, lock *os.File) error {
-	ours, err := lock.Stat()
-	if err != nil {
-		return err
-	}
-	there, err := os.Stat(filepath.Join(dir, "lock"))
-	if err != nil || !os.SameFile(ours, there) {
-		return fmt.Errorf("chat: %s is not the data directory that was handed over: to change it, stop and start the server", dir)
-	}
-	if err := lock.Truncate(0); err != nil {
-		return err
-	}
-	_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return err
 }

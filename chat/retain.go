@@ -3,13 +3,13 @@ package chat
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"weir/chat/data"
 	"weir/chat/log"
+	"weir/internal/disk"
 )
 
 // Retention limits the age of messages and the bytes of a log. 0 sets no limit. See
@@ -32,7 +32,7 @@ type Retained struct {
 // called at any time by one goroutine. The error is that of ctx, or says that the logs could not be
 // listed.
 func (s *Service) Retain(ctx context.Context, rooms, directs Retention, report func(Retained)) error {
-	all, err := data.List(s.dataDir)
+	all, err := s.dataFiles().List()
 	if err != nil && !errors.Is(err, data.ErrNone) {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *Service) retain(r data.Room, retention Retention) (removed int64, err e
 			if f != nil {
 				removed, err = f.log.Retain(retention.Age, retention.Bytes, now)
 			} else {
-				removed, err = retainClosed(filepath.Join(s.dataDir, filepath.FromSlash(r.Path)), retention, now)
+				removed, err = retainClosed(disk.Or(s.fixed.Disk), filepath.Join(s.dataDir, filepath.FromSlash(r.Path)), retention, now)
 			}
 		})
 		return err
@@ -73,12 +73,12 @@ func (s *Service) retain(r data.Room, retention Retention) (removed int64, err e
 }
 
 // retainClosed removes old messages of a log that is not open. It waits for the disk.
-func retainClosed(dir string, retention Retention, now time.Time) (removed int64, err error) {
+func retainClosed(on disk.FS, dir string, retention Retention, now time.Time) (removed int64, err error) {
 	// deleted since it was listed, or too small for a segment to be removed
-	if n := logBytes(dir); n == 0 || retention.Age == 0 && n <= retention.Bytes/4 {
+	if n := logBytes(on, dir); n == 0 || retention.Age == 0 && n <= retention.Bytes/4 {
 		return 0, nil
 	}
-	l, err := log.Open(dir, log.Options{})
+	l, err := log.Open(dir, log.Options{Disk: on})
 	if err != nil {
 		return 0, err
 	}
@@ -87,8 +87,8 @@ func retainClosed(dir string, retention Retention, now time.Time) (removed int64
 }
 
 // logBytes returns the size of all segments in a folder.
-func logBytes(dir string) (n int64) {
-	entries, _ := os.ReadDir(dir)
+func logBytes(on disk.FS, dir string) (n int64) {
+	entries, _ := on.ReadDir(dir)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), ".log") {
 			n += info.Size()
@@ -96,3 +96,6 @@ func logBytes(dir string) (n int64) {
 	}
 	return n
 }
+
+// dataFiles returns the data directory.
+func (s *Service) dataFiles() data.Dir { return data.Dir{Path: s.dataDir, Disk: s.fixed.Disk} }

@@ -5,16 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"weir/chat/account"
 	"weir/chat/search"
 	"weir/flow"
+	"weir/internal/disk"
 	"weir/internal/durable"
 	"weir/serve"
 )
@@ -23,7 +20,7 @@ import (
 type Service struct {
 	// Immutable.
 	dataDir    string
-	dataLock   *os.File
+	dataLock   lockFile
 	accounts   *account.Store
 	pools      [jobPools]*flow.Net[*task]
 	ctx        context.Context // ends with Close
@@ -43,10 +40,10 @@ type Service struct {
 // Open opens the chat of a data directory, which it creates if necessary. Only one service may have
 // it open.
 func Open(dir string, o Options) (*Service, error) {
-	if err := durable.MkdirAll(dir, 0o700); err != nil {
+	if err := (durable.Files{Disk: o.Disk}).MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("chat: %w", err)
 	}
-	lock, err := lockData(dir)
+	lock, err := lockData(disk.Or(o.Disk), dir)
 	if err != nil {
 		return nil, err
 	}
@@ -54,48 +51,33 @@ func Open(dir string, o Options) (*Service, error) {
 }
 
 // openWithLock opens the chat with a lock of its data directory, which Close closes.
-func openWithLock(dir string, o Options, lock *os.File) (*Service, error) {
+func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
 	o, err := o.withDefaults()
+	storage := newDiskStorage(dir, o)
 	if err == nil {
-		err = adoptLock(dir, lock)
+		err = adoptLock(storage.disk, dir, lock)
 	}
 	if err == nil {
-		err = removeLeftovers(dir)
+		err = storage.removeLeftovers()
 	}
 	if err != nil {
 		lock.Close()
 		return nil, err
 	}
-	accounts, err := account.Open(dir, account.Options{Registration: o.Registration, Now: o.Now,
+	accounts, err := account.Open(dir, account.Options{Disk: o.Disk, Registration: o.Registration, Now: o.Now,
 		Report: func(err error) { o.Log.Warn("accounts", "error", err) }})
 	if err != nil {
 		lock.Close()
 		return nil, err
 	}
 	s := &Service{dataDir: dir, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
-	s.init(o, environment{storage: &diskStorage{dir, o.OnCommit, o.Log}, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
+	s.init(o, environment{storage: storage, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
 	rand.Read(s.cloakSeed[:])
 	s.readNetworks()
 	if err := s.startGoroutines(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
 	}
 	return s, nil
-}
-
-// lockData locks the data directory until the file is closed.
-func lockData(dir string) (*os.File, error) {
-	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("chat: %w", err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		by := make([]byte, 16)
-		n, _ := f.Read(by)
-		f.Close()
-		return nil, fmt.Errorf("chat: %s is in use by another server (process %s): stop it first, or choose another folder", dir, by[:max(0, n-1)])
-	}
-	return f, nil
 }
 
 const (

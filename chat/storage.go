@@ -4,30 +4,40 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"weir/chat/data"
 	"weir/chat/log"
+	"weir/internal/disk"
 	"weir/internal/durable"
 )
 
 // diskStorage implements storage in a data directory.
 type diskStorage struct {
 	dir      string
+	disk     disk.FS
 	onCommit func(took time.Duration, err error) // see Options.OnCommit
 	report   *slog.Logger
 }
 
+// newDiskStorage returns the storage of a data directory.
+func newDiskStorage(dir string, o Options) *diskStorage {
+	return &diskStorage{dir, disk.Or(o.Disk), o.OnCommit, o.Log}
+}
+
 func (d *diskStorage) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
+
+func (d *diskStorage) files() durable.Files { return durable.Files{Disk: d.disk} }
+
+func (d *diskStorage) rooms() data.Dir { return data.Dir{Path: d.dir, Disk: d.disk} }
 
 // OpenLog implements storage. After an error it removes the folder if it is unused.
 func (d *diskStorage) OpenLog(path string) (conversationLog, error) {
-	l, err := log.Open(d.path(path), log.Options{})
+	l, err := log.Open(d.path(path), log.Options{Disk: d.disk})
 	if err != nil {
-		if unused := removeUnusedFolder(d.path(path)); unused != nil && !errors.Is(unused, fs.ErrNotExist) {
+		if unused := d.removeUnusedFolder(path); unused != nil && !errors.Is(unused, fs.ErrNotExist) {
 			err = errors.Join(err, unused)
 		}
 		return nil, err
@@ -53,7 +63,7 @@ func (l *timedLog) Append(entries []log.Entry) (log.Batch, error) {
 
 // ReadFile implements storage.
 func (d *diskStorage) ReadFile(path string) ([]byte, error) {
-	contents, err := os.ReadFile(d.path(path))
+	contents, err := disk.ReadFile(d.disk, d.path(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -62,12 +72,12 @@ func (d *diskStorage) ReadFile(path string) ([]byte, error) {
 
 // ReplaceFile implements storage.
 func (d *diskStorage) ReplaceFile(path string, contents []byte) error {
-	err := durable.ReplaceFile(d.path(path), contents, 0o600)
+	err := d.files().ReplaceFile(d.path(path), contents, 0o600)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) == data.Metadata {
-		if err := durable.MkdirAll(d.path(data.Metadata), 0o700); err != nil {
+		if err := d.files().MkdirAll(d.path(data.Metadata), 0o700); err != nil {
 			return err
 		}
-		return durable.ReplaceFile(d.path(path), contents, 0o600)
+		return d.files().ReplaceFile(d.path(path), contents, 0o600)
 	}
 	return err
 }
@@ -76,7 +86,7 @@ func (d *diskStorage) ReplaceFile(path string, contents []byte) error {
 func (d *diskStorage) CloseLog(path string, l conversationLog) error {
 	err := l.Close()
 	if d.IsUnused(path, l) {
-		err = errors.Join(err, os.RemoveAll(d.path(path)))
+		err = errors.Join(err, d.disk.RemoveAll(d.path(path)))
 	}
 	return err
 }
@@ -87,7 +97,7 @@ func (d *diskStorage) IsUnused(path string, l conversationLog) bool {
 		return false
 	}
 	for _, kept := range []string{"state", "metadata"} {
-		if _, err := os.Lstat(filepath.Join(d.path(path), kept)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := d.disk.Lstat(filepath.Join(d.path(path), kept)); !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
 	}
@@ -96,44 +106,44 @@ func (d *diskStorage) IsUnused(path string, l conversationLog) bool {
 
 // HasRoom implements storage. It reports whether the folder of the room exists.
 func (d *diskStorage) HasRoom(name string) bool {
-	_, err := os.Stat(d.path(roomPath(name)))
+	_, err := d.disk.Stat(d.path(roomPath(name)))
 	return err == nil
 }
 
 // DeleteRoom implements storage.
 func (d *diskStorage) DeleteRoom(name string) error {
-	trash, err := os.MkdirTemp(d.dir, deletedPrefix)
+	trash, err := d.disk.MkdirTemp(d.dir, deletedPrefix)
 	if err != nil {
 		return err
 	}
-	if err := os.Rename(d.path(roomPath(name)), filepath.Join(trash, "room")); err != nil {
-		return errors.Join(err, os.Remove(trash))
+	if err := d.disk.Rename(d.path(roomPath(name)), filepath.Join(trash, "room")); err != nil {
+		return errors.Join(err, d.disk.Remove(trash))
 	}
-	return errors.Join(durable.SyncDir(d.path(data.Rooms)), os.RemoveAll(trash))
+	return errors.Join(d.files().SyncDir(d.path(data.Rooms)), d.disk.RemoveAll(trash))
 }
 
 // Renamed implements storage.
 func (d *diskStorage) Renamed(name string) (newName string, ok bool) {
-	return data.Renamed(d.dir, name)
+	return d.rooms().Renamed(name)
 }
 
 // Relink implements storage.
-func (d *diskStorage) Relink(former, name string) error { return data.Relink(d.dir, former, name) }
+func (d *diskStorage) Relink(former, name string) error { return d.rooms().Relink(former, name) }
 
 // Rename implements storage.
 func (d *diskStorage) Rename(old, name string, state []byte) error {
-	if err := data.Rename(d.dir, old, name); err != nil {
+	if err := d.rooms().Rename(old, name); err != nil {
 		return err
 	}
-	if err := durable.ReplaceFile(d.path(roomPath(name)+"/state"), state, 0o600); err != nil {
-		return errors.Join(err, data.Undo(d.dir, old, name))
+	if err := d.files().ReplaceFile(d.path(roomPath(name)+"/state"), state, 0o600); err != nil {
+		return errors.Join(err, d.rooms().Undo(old, name))
 	}
 	return nil
 }
 
 // DirectPartners implements storage.
 func (d *diskStorage) DirectPartners(account string) (others []string) {
-	entries, _ := os.ReadDir(d.path(data.Direct))
+	entries, _ := d.disk.ReadDir(d.path(data.Direct))
 	me := data.Folder(account)
 	for _, e := range entries {
 		a, b, _ := strings.Cut(e.Name(), ",")

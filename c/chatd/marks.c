@@ -179,19 +179,24 @@ static bool
 write_locked(int data, struct slice account, struct slice device, const struct mark *marks, unsigned count)
 {
 	char name[NAME_MAX_BYTES], new_name[] = "marks/.chatd.tmp";
+	struct slice old;
 	struct buffer b;
 	bool fine;
 	int fd;
 
 	if (!file_of(account, name, sizeof name))
 		return false;
-	b = with_marks(read_all(data, name), device, marks, count);
+	old = read_all(data, name);
+	b = with_marks(old, device, marks, count);
 	if (b.full)
 		return false;
 	fd = openat(data, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
 	fine = write(fd, b.at, b.length) == (ssize_t)b.length;
+	/* The marker "*" is acknowledged, and must not be lost with a file that is not synced. */
+	if (has_device(old, (struct slice){ "*", 1 }))
+		fine = fine && fsync(fd) == 0;
 	close(fd);
 	return fine && renameat(data, new_name, data, name) == 0;
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/chat/irc"
+	"weir/internal/disk"
 )
 
 var (
@@ -36,7 +37,7 @@ type fileContents struct {
 func (s *Store) changeFiles(f func(*fileContents) error) error {
 	s.changeMu.Lock()
 	defer s.changeMu.Unlock()
-	held, err := lock(s.path("accounts.lock"))
+	held, err := s.opts.lock(s.path("accounts.lock"))
 	if err != nil {
 		return fmt.Errorf("account: %w", err)
 	}
@@ -49,16 +50,32 @@ func (s *Store) changeFiles(f func(*fileContents) error) error {
 	if err := f(files); err != nil {
 		return err
 	}
-	// Accounts are written before invites. After a crash between the two, the hash in the account
-	// shows that the invite is used: see dropUsed.
+	err = s.writeFiles(files)
+	s.Generation() // makes this Store read the new files
+	return err
+}
+
+// writeFiles writes the tables that are dirty. Accounts are written before invites: after a crash
+// between the two, the hash in the account shows that the invite is used (see dropUsed). So an
+// account that is stored is acknowledged, although its invite cannot be removed.
+func (s *Store) writeFiles(files *fileContents) error {
 	for _, name := range []string{"accounts", "bans", "invites"} {
-		if t := files.dirty[name]; t != nil {
-			if err := s.opts.replace(s.path(name), t.bytes()); err != nil {
-				return fmt.Errorf("account: write %s: %w", s.path(name), err)
-			}
+		t := files.dirty[name]
+		if t == nil {
+			continue
+		}
+		err := s.opts.replace(s.path(name), t.bytes())
+		if err != nil {
+			err = fmt.Errorf("account: write %s: %w", s.path(name), err)
+		}
+		if name == "invites" && files.dirty["accounts"] != nil && err != nil {
+			s.opts.Report(err)
+			continue
+		}
+		if err != nil {
+			return err
 		}
 	}
-	s.Generation() // makes this Store read the new files
 	return nil
 }
 
@@ -66,7 +83,7 @@ func (s *Store) readAll() (*fileContents, error) {
 	var data [3][]byte
 	for i, name := range []string{"accounts", "bans", "invites"} {
 		var err error
-		if data[i], err = os.ReadFile(s.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if data[i], err = disk.ReadFile(s.opts.Disk, s.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -281,5 +298,8 @@ func (s *Store) Remove(name string, free bool) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.marks.remove(name), s.forgetMetadata(name))
+	if err := errors.Join(s.marks.remove(name), s.forgetMetadata(name)); err != nil {
+		return fmt.Errorf("account: %s is removed, but perhaps not its read markers and metadata: %w", name, err)
+	}
+	return nil
 }

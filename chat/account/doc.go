@@ -37,5 +37,6 @@
 // channel binding (SCRAM-SHA-256-PLUS). A verifier whose iterations differ from Options.Iterations
 // reveals by their number, and by its time, that its name is known, until its password is set
 // again. An account has at most 32 devices. SetReadMarker does not sync to disk: a power failure
-// loses some read markers, and messages since then are replayed again.
+// loses some of its read markers, and messages since then are replayed again. A change that was
+// refused because the folder's sync failed may be in effect after a power failure.
 package account

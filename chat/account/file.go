@@ -8,8 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
+	"weir/internal/disk"
 	"weir/internal/durable"
 )
 
@@ -19,8 +18,9 @@ const maxFile = 64 << 20
 // watchedFile is a file that other processes replace by renaming, or edit in place. The version
 // that was read stays open, so its inode is not reused, and a replaced file is always noticed.
 type watchedFile struct {
+	disk disk.FS
 	path string
-	file *os.File    // nil: the file did not exist
+	file disk.File   // nil: the file did not exist
 	info fs.FileInfo // state of the open file when it was read
 
 	reportedError string // text of the last error that was reported, "" if the last read succeeded
@@ -28,16 +28,16 @@ type watchedFile struct {
 
 // changed reports whether the file differs from the version that was read. It costs one stat.
 func (w *watchedFile) changed() bool {
-	now, err := os.Stat(w.path)
+	now, err := w.disk.Stat(w.path)
 	if err != nil {
 		return w.file != nil || !errors.Is(err, fs.ErrNotExist)
 	}
-	return w.file == nil || !os.SameFile(now, w.info) || now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
+	return w.file == nil || !w.disk.SameFile(now, w.info) || now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
 }
 
 // read reads the file and makes it the version that changed compares with. A missing file is empty.
 func (w *watchedFile) read() ([]byte, error) {
-	f, err := os.Open(w.path)
+	f, err := disk.Open(w.disk, w.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		w.close()
 		return nil, nil
@@ -71,25 +71,19 @@ func (w *watchedFile) close() {
 
 // lock creates the file at path if it does not exist, waits for its exclusive lock, and returns the
 // open file. Closing it releases the lock.
-func lock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+func (o Options) lock(path string) (disk.File, error) {
+	f, err := o.Disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := durable.KeepOwner(f, filepath.Dir(path)); err != nil {
+	if err = o.files().KeepOwner(f, filepath.Dir(path)); err == nil {
+		err = f.Lock()
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX)
-		if err == nil {
-			return f, nil
-		}
-		if err != unix.EINTR {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-	}
+	return f, nil
 }
 
 // stepLocked is the test step after the lock is taken, before the steps of package durable.
@@ -102,8 +96,11 @@ func (o Options) reached(step durable.Step) {
 	}
 }
 
+// files writes files durably.
+func (o Options) files() durable.Files { return durable.Files{Disk: o.Disk, Step: o.step} }
+
 // replace replaces a file durably. The caller has the lock file, so no other process writes the
 // temporary file.
 func (o Options) replace(path string, data []byte) error {
-	return durable.Replacer{Step: o.step}.ReplaceFile(path, data, 0o600)
+	return o.files().ReplaceFile(path, data, 0o600)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"weir/chat/irc"
-	"weir/internal/durable"
+	"weir/internal/disk"
 )
 
 // MaxDevices limits the devices of an account that have read markers. Beyond it, the markers of the
@@ -48,6 +48,8 @@ type markerStore struct {
 type accountMarkers struct {
 	offsets map[markerKey]int64
 	dirty   map[markerKey]bool
+	// offsets that SaveReadMarker has stored: only these survive a loss of power
+	saved map[markerKey]int64
 }
 
 func newMarks(s *Store) *markerStore {
@@ -98,9 +100,9 @@ func (s *Store) SaveReadMarker(account, device, room string, offset int64) error
 	defer m.writing.Unlock()
 	m.mu.Lock()
 	a := m.loadLocked(account)
-	old, ok := a.offsets[p]
-	there := ok && old >= offset && !a.dirty[p]
-	offset = max(offset, old)
+	saved, ok := a.saved[p]
+	there := ok && saved >= offset
+	offset = max(offset, a.offsets[p])
 	m.mu.Unlock()
 	if there {
 		return nil
@@ -110,11 +112,12 @@ func (s *Store) SaveReadMarker(account, device, room string, offset int64) error
 		return err
 	}
 	defer held.Close()
-	if err := m.writeOne(name, map[markerKey]int64{p: offset}, durable.Replacer{Step: s.opts.step}); err != nil {
+	if err := m.writeOne(name, map[markerKey]int64{p: offset}, true); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	a.saved[p] = offset
 	if a.offsets[p] <= offset {
 		a.offsets[p] = offset
 		delete(a.dirty, p)
@@ -134,9 +137,9 @@ func (m *markerStore) loadLocked(account string) *accountMarkers {
 	if a := m.accounts[name]; a != nil {
 		return a
 	}
-	a := &accountMarkers{offsets: map[markerKey]int64{}, dirty: map[markerKey]bool{}}
+	a := &accountMarkers{offsets: map[markerKey]int64{}, dirty: map[markerKey]bool{}, saved: map[markerKey]int64{}}
 	m.accounts[name] = a
-	data, err := os.ReadFile(m.path(name))
+	data, err := disk.ReadFile(m.store.opts.Disk, m.path(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		m.store.opts.Report(fmt.Errorf("account: read markers of %s: %w", account, err))
 	}
@@ -219,15 +222,16 @@ func (m *markerStore) flush() error {
 	}
 	defer held.Close()
 	for name, places := range dirty {
-		err = errors.Join(err, m.writeOne(name, places, durable.Replacer{Unsynced: true, Step: m.store.opts.step}))
+		err = errors.Join(err, m.writeOne(name, places, false))
 	}
 	return err
 }
 
-// removeTemps removes the temporary files of a killed process.
-func (m *markerStore) removeTemps() error {
+// restore removes the temporary files of a killed process, and syncs the names that it may not have
+// synced.
+func (m *markerStore) restore() error {
 	folder := m.store.path("marks")
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+	if info, err := m.store.opts.Disk.Stat(folder); err != nil || !info.IsDir() {
 		return nil // there are no markers, or they cannot be written, which the writer reports
 	}
 	held, err := m.lock()
@@ -235,7 +239,7 @@ func (m *markerStore) removeTemps() error {
 		return err
 	}
 	defer held.Close()
-	return durable.RemoveTemps(folder)
+	return errors.Join(m.store.opts.files().RemoveTemps(folder), m.store.opts.files().SyncDir(folder))
 }
 
 // clearDirty clears the dirty state of markers that are on file, unless they have moved since.
@@ -253,37 +257,48 @@ func (m *markerStore) clearDirty(name string, places map[markerKey]int64) {
 	}
 }
 
-func (m *markerStore) lock() (*os.File, error) {
+func (m *markerStore) lock() (disk.File, error) {
 	folder := m.store.path("marks")
-	held, err := lock(folder + "/.lock")
+	held, err := m.store.opts.lock(folder + "/.lock")
 	if errors.Is(err, fs.ErrNotExist) { // the first marker of this data directory
-		if err := durable.MkdirAll(folder, 0o700); err != nil {
+		if err := m.store.opts.files().MkdirAll(folder, 0o700); err != nil {
 			return nil, err
 		}
-		return lock(folder + "/.lock")
+		return m.store.opts.lock(folder + "/.lock")
 	}
 	return held, err
 }
 
 // writeOne merges markers into an account's file, because other processes may have moved other
-// markers. Markers of an account that was removed meanwhile are dropped.
-func (m *markerStore) writeOne(name string, places map[markerKey]int64, by durable.Replacer) error {
+// markers. Markers of an account that was removed meanwhile are dropped. save makes them durable.
+// Otherwise a loss of power may lose them, and all in a file that has no saved ones.
+func (m *markerStore) writeOne(name string, places map[markerKey]int64, save bool) error {
 	if m.store.Lookup(name) == nil {
 		m.clearDirty(name, places)
 		return nil
 	}
-	data, err := os.ReadFile(m.path(name))
+	data, err := disk.ReadFile(m.store.opts.Disk, m.path(name))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	t := parseTable(data)
 	t.merge(places, formatTime(m.store.opts.Now()))
 	m.dropDevices(name, t)
-	if err := by.ReplaceFile(m.path(name), t.bytes(), 0o600); err != nil {
+	files := m.store.opts.files()
+	files.Revertible, files.Unsynced = !save, !save && !t.hasSaved()
+	if err := files.ReplaceFile(m.path(name), t.bytes(), 0o600); err != nil {
 		return err
 	}
 	m.clearDirty(name, places)
 	return nil
+}
+
+// hasSaved reports whether the table has a marker of SaveReadMarker.
+func (t *table) hasSaved() bool {
+	return slices.ContainsFunc(t.lines, func(r *record) bool {
+		p, _, err := parseMark(r)
+		return err == nil && p.device == SharedDevice
+	})
 }
 
 // merge moves the markers of a table forward to the given offsets.
@@ -351,10 +366,7 @@ func (m *markerStore) remove(account string) error {
 		return err
 	}
 	defer held.Close()
-	if err := os.Remove(m.path(account)); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return m.store.opts.files().Remove(m.path(account))
 }
 
 // close writes the dirty markers and waits for a running flush.

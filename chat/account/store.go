@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/chat/irc"
+	"weir/internal/disk"
 	"weir/internal/durable"
 )
 
@@ -44,6 +45,7 @@ type Options struct {
 	// the Store; nil: none
 	Report func(error)
 	Now    func() time.Time // nil: time.Now
+	Disk   disk.FS          // nil: the operating system's
 
 	step  func(durable.Step) // test hook: called at each step of a change
 	nonce func() string      // test hook: replaces the random server nonce of SCRAM
@@ -68,6 +70,7 @@ func (o Options) validate() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Disk = disk.Or(o.Disk)
 	return o, nil
 }
 
@@ -102,11 +105,12 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{dir: dir, opts: o, accountIndex: &accountIndex{}, banIndex: &banIndex{}}
-	s.accounts.path, s.bans.path = s.path("accounts"), s.path("bans")
+	s.accounts = watchedFile{disk: o.Disk, path: s.path("accounts")}
+	s.bans = watchedFile{disk: o.Disk, path: s.path("bans")}
 	s.registration.Store(&o.Registration)
 	s.marks = newMarks(s)
 	if s.secret, err = s.readSecret(); err == nil {
-		err = s.marks.removeTemps()
+		err = s.marks.restore()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("account: %w", err)
@@ -144,16 +148,20 @@ const secretBytes = 32
 // readSecret reads the key from which the salts of unknown names are derived, or creates it. It
 // never changes for a data directory: otherwise a restart would reveal which names are known.
 func (s *Store) readSecret() ([]byte, error) {
-	held, err := lock(s.path("accounts.lock"))
+	held, err := s.opts.lock(s.path("accounts.lock"))
 	if err != nil {
 		return nil, err
 	}
 	defer held.Close()
-	if err := durable.RemoveTempOf(s.path("accounts"), s.path("bans"), s.path("invites"), s.path("secret")); err != nil {
+	if err := s.opts.files().RemoveTempOf(s.path("accounts"), s.path("bans"), s.path("invites"), s.path("secret")); err != nil {
+		return nil, err
+	}
+	// a process may have been killed between the rename of a file and the sync of its name
+	if err := s.opts.files().SyncDir(s.dir); err != nil {
 		return nil, err
 	}
 	path := s.path("secret")
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadFile(s.opts.Disk, path)
 	if errors.Is(err, os.ErrNotExist) {
 		secret := make([]byte, secretBytes)
 		rand.Read(secret)
@@ -268,8 +276,5 @@ func (s *Store) Accounts() []*Account {
 func MetadataFile(name string) string { return "metadata/" + fileName(name) }
 
 func (s *Store) forgetMetadata(name string) error {
-	if err := os.Remove(s.path(MetadataFile(name))); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return s.opts.files().Remove(s.path(MetadataFile(name)))
 }

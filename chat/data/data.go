@@ -18,7 +18,16 @@ import (
 
 	"weir/chat/account"
 	"weir/chat/irc"
+	"weir/internal/disk"
 )
+
+// Dir is a data directory.
+type Dir struct {
+	Path string
+	Disk disk.FS // nil: the operating system's
+}
+
+func (d Dir) disk() disk.FS { return disk.Or(d.Disk) }
 
 // Folders of the data directory. Each has a folder for every log.
 const (
@@ -48,37 +57,40 @@ var ErrNone = errors.New("no rooms and no conversations: name the data directory
 
 // List returns the rooms of a data directory, then the conversations, each in the order of their
 // folders. If it has neither, the error is ErrNone.
-func List(dir string) ([]Room, error) {
+func List(dir string) ([]Room, error) { return Dir{Path: dir}.List() }
+
+// List is the package's List of d.
+func (d Dir) List() ([]Room, error) {
 	var all []Room
 	found := false
 	for _, kind := range []string{Rooms, Direct} {
-		entries, err := os.ReadDir(filepath.Join(dir, kind))
+		entries, err := d.disk().ReadDir(filepath.Join(d.Path, kind))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 		found = found || err == nil
 		for _, e := range entries {
 			if e.IsDir() {
-				all = append(all, readRoom(dir, kind, e.Name()))
+				all = append(all, d.readRoom(kind, e.Name()))
 			}
 		}
 	}
 	if !found {
-		if _, err := os.Stat(dir); err != nil {
+		if _, err := d.disk().Stat(d.Path); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
+		return nil, fmt.Errorf("%s: %w", d.Path, ErrNone)
 	}
 	return all, nil
 }
 
 // readRoom returns the room of a folder.
-func readRoom(dir, kind, folder string) Room {
+func (d Dir) readRoom(kind, folder string) Room {
 	r := Room{Name: NameOf(folder), Path: kind + "/" + folder, Direct: kind == Direct}
 	if r.Direct {
 		return r
 	}
-	state, _ := os.ReadFile(filepath.Join(dir, kind, folder, "state"))
+	state, _ := disk.ReadFile(d.disk(), filepath.Join(d.Path, kind, folder, "state"))
 	for line := range bytes.Lines(state) {
 		m, err := ircmsg.ParseLine(string(line))
 		if err == nil && len(m.Params) > 0 && irc.ValidRoom(m.Params[0]) && irc.Fold(m.Params[0]) == r.Name {

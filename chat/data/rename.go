@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"weir/internal/durable"
 )
 
@@ -18,40 +20,49 @@ const newLink = ".renamed"
 // leaves the folder complete under one of the two names; where the system can exchange two names
 // (Linux), it also leaves the link. The room's log may be open: it finds its files through the
 // link. Only one call may run at a time, while no caller opens or closes the room.
-func Rename(dir, from, to string) error {
-	rooms, old, name := filepath.Join(dir, Rooms), Folder(from), Folder(to)
+func Rename(dir, from, to string) error { return Dir{Path: dir}.Rename(from, to) }
+
+// Rename is the package's Rename in d.
+func (d Dir) Rename(from, to string) error {
+	rooms, old, name := d.rooms(), Folder(from), Folder(to)
 	if len(name) > maxFolder {
 		return ErrName
 	}
-	if err := checkFree(filepath.Join(rooms, old), filepath.Join(rooms, name)); err != nil {
+	if err := d.checkFree(filepath.Join(rooms, old), filepath.Join(rooms, name)); err != nil {
 		return err
 	}
 	// points to itself until the exchange
-	if err := link(rooms, name, name); err != nil {
+	if err := d.link(name, name); err != nil {
 		return err
 	}
-	if err := exchange(rooms, old, name); err != nil {
-		return errors.Join(err, os.Remove(filepath.Join(rooms, name)))
+	if err := d.exchange(old, name); err != nil {
+		return errors.Join(err, d.disk().Remove(filepath.Join(rooms, name)))
 	}
-	return durable.SyncDir(rooms)
+	return d.syncRooms()
 }
 
+func (d Dir) rooms() string { return filepath.Join(d.Path, Rooms) }
+
+func (d Dir) syncRooms() error { return durable.Files{Disk: d.Disk}.SyncDir(d.rooms()) }
+
 // Undo reverses Rename and removes the link.
-func Undo(dir, from, to string) error {
-	if err := Rename(dir, to, from); err != nil {
+func Undo(dir, from, to string) error { return Dir{Path: dir}.Undo(from, to) }
+
+// Undo is the package's Undo in d.
+func (d Dir) Undo(from, to string) error {
+	if err := d.Rename(to, from); err != nil {
 		return err
 	}
-	rooms := filepath.Join(dir, Rooms)
-	if err := os.Remove(filepath.Join(rooms, Folder(to))); err != nil {
+	if err := d.disk().Remove(filepath.Join(d.rooms(), Folder(to))); err != nil {
 		return err
 	}
-	return durable.SyncDir(rooms)
+	return d.syncRooms()
 }
 
 // checkFree returns ErrTaken if a folder cannot get a name. A link to the folder itself and a
 // dangling link are no obstacle.
-func checkFree(folder, name string) error {
-	there, err := os.Lstat(name)
+func (d Dir) checkFree(folder, name string) error {
+	there, err := d.disk().Lstat(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -60,8 +71,8 @@ func checkFree(folder, name string) error {
 	if there.Mode()&os.ModeSymlink == 0 {
 		return ErrTaken
 	}
-	if to, err := os.Stat(name); err == nil {
-		if self, err := os.Stat(folder); err != nil || !os.SameFile(to, self) {
+	if to, err := d.disk().Stat(name); err == nil {
+		if self, err := d.disk().Stat(folder); err != nil || !d.disk().SameFile(to, self) {
 			return ErrTaken
 		}
 	}
@@ -69,51 +80,88 @@ func checkFree(folder, name string) error {
 }
 
 // link creates a link, or changes where it points.
-func link(rooms, name, to string) error {
-	made := filepath.Join(rooms, newLink)
-	if err := os.Remove(made); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (d Dir) link(name, to string) error {
+	made := filepath.Join(d.rooms(), newLink)
+	if err := d.disk().Remove(made); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := os.Symlink(to, made); err != nil {
+	if err := d.disk().Symlink(to, made); err != nil {
 		return err
 	}
-	return os.Rename(made, filepath.Join(rooms, name))
+	return d.disk().Rename(made, filepath.Join(d.rooms(), name))
+}
+
+// exchange swaps the names of the folder old and the link name in one step, or in several where the
+// file system cannot.
+func (d Dir) exchange(old, name string) error {
+	err := d.disk().Exchange(filepath.Join(d.rooms(), old), filepath.Join(d.rooms(), name))
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return d.moveAndLink(old, name)
+	}
+	return err
 }
 
 // moveAndLink replaces exchange on systems without it. A crash between its steps loses only the
 // link.
-func moveAndLink(rooms, old, name string) error {
-	if err := os.Remove(filepath.Join(rooms, name)); err != nil {
+func (d Dir) moveAndLink(old, name string) error {
+	if err := d.disk().Remove(filepath.Join(d.rooms(), name)); err != nil {
 		return err
 	}
-	if err := os.Rename(filepath.Join(rooms, old), filepath.Join(rooms, name)); err != nil {
+	if err := d.disk().Rename(filepath.Join(d.rooms(), old), filepath.Join(d.rooms(), name)); err != nil {
 		return err
 	}
-	return link(rooms, old, name)
+	return d.link(old, name)
 }
 
 // Renamed returns the present name of a room by a former name. It removes a dangling link, which a
 // crash or a deleted room has left: the name is free again. It must not run during Rename.
-func Renamed(dir, name string) (now string, ok bool) {
-	path := filepath.Join(dir, Rooms, Folder(name))
-	info, err := os.Lstat(path)
+func Renamed(dir, name string) (now string, ok bool) { return Dir{Path: dir}.Renamed(name) }
+
+// Renamed is the package's Renamed in d.
+func (d Dir) Renamed(name string) (now string, ok bool) {
+	path := filepath.Join(d.rooms(), Folder(name))
+	info, err := d.disk().Lstat(path)
 	if err != nil || info.Mode()&os.ModeSymlink == 0 {
 		return "", false
 	}
-	to, err := filepath.EvalSymlinks(path)
+	to, err := d.follow(path)
 	if err != nil {
-		os.Remove(path)
+		d.disk().Remove(path)
 		return "", false
 	}
-	return readRoom(dir, Rooms, filepath.Base(to)).Name, true
+	return d.readRoom(Rooms, filepath.Base(to)).Name, true
+}
+
+// maxLinks limits the links from a former name to the present one, as the system does.
+const maxLinks = 40
+
+// follow returns where a link leads. A loop and a dangling link are errors.
+func (d Dir) follow(path string) (string, error) {
+	for range maxLinks {
+		info, err := d.disk().Lstat(path)
+		if err != nil || info.Mode()&os.ModeSymlink == 0 {
+			return path, err
+		}
+		to, err := d.disk().Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", &os.PathError{Op: "follow", Path: path, Err: unix.ELOOP}
 }
 
 // Relink creates the link of a former name again if the name is free: a copy of a data directory
 // has no links.
-func Relink(dir, old, now string) error {
-	rooms := filepath.Join(dir, Rooms)
-	if _, err := os.Lstat(filepath.Join(rooms, Folder(old))); !errors.Is(err, os.ErrNotExist) {
+func Relink(dir, old, now string) error { return Dir{Path: dir}.Relink(old, now) }
+
+// Relink is the package's Relink in d.
+func (d Dir) Relink(old, now string) error {
+	if _, err := d.disk().Lstat(filepath.Join(d.rooms(), Folder(old))); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return link(rooms, Folder(old), Folder(now))
+	return d.link(Folder(old), Folder(now))
 }

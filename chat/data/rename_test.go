@@ -5,6 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"weir/internal/disk"
+	"weir/internal/disk/simdisk"
+	"weir/internal/durable"
 )
 
 // room makes a room's folder with something in it.
@@ -20,7 +24,7 @@ func room(t *testing.T, dir, name string) {
 }
 
 // ways are those of giving a folder another name.
-var ways = map[string]func(rooms, old, name string) error{"exchange": exchange, "move and link": moveAndLink}
+var ways = map[string]func(d Dir, old, name string) error{"exchange": Dir.exchange, "move and link": Dir.moveAndLink}
 
 func TestARoomThatIsRenamedIsFoundByBothNames(t *testing.T) {
 	for way, do := range ways {
@@ -28,10 +32,10 @@ func TestARoomThatIsRenamedIsFoundByBothNames(t *testing.T) {
 			dir := t.TempDir()
 			room(t, dir, "#a")
 			rooms := filepath.Join(dir, Rooms)
-			if err := link(rooms, "#b", "#b"); err != nil {
+			if err := (Dir{Path: dir}).link("#b", "#b"); err != nil {
 				t.Fatal(err)
 			}
-			if err := do(rooms, "#a", "#b"); err != nil {
+			if err := do(Dir{Path: dir}, "#a", "#b"); err != nil {
 				t.Fatal(err)
 			}
 			if now, ok := Renamed(dir, "#A"); !ok || now != "#b" {
@@ -74,7 +78,7 @@ func TestRenamesThereAndBackAndOn(t *testing.T) {
 func TestADanglingLinkIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	room(t, dir, "#a")
-	if err := link(filepath.Join(dir, Rooms), "#b", "#b"); err != nil {
+	if err := (Dir{Path: dir}).link("#b", "#b"); err != nil {
 		t.Fatal(err)
 	}
 	if err := Rename(dir, "#a", "#b"); err != nil {
@@ -106,5 +110,36 @@ func TestAMissingLinkIsCreatedAgain(t *testing.T) {
 	}
 	if _, ok := Renamed(dir, "#other"); ok {
 		t.Error("Relink replaced a room's folder by a link, want the folder kept")
+	}
+}
+
+// TestALossOfPowerLeavesTheRoomUnderOneOfBothNames cuts the power at each call of a renaming. After
+// it was acknowledged, the room has the new name, and the old one leads there.
+func TestALossOfPowerLeavesTheRoomUnderOneOfBothNames(t *testing.T) {
+	for seed := range uint64(100) {
+		for call, done := 1, false; !done; call++ {
+			d := simdisk.New(seed)
+			p := d.Process()
+			files := durable.Files{Disk: p}
+			if err := errors.Join(files.MkdirAll("/data/rooms/#a", 0o700), files.ReplaceFile("/data/rooms/#a/state", []byte("kept"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			d.CrashAt(call)
+			err := Dir{Path: "/data", Disk: p}.Rename("#a", "#b")
+			done = !d.Crashed()
+			after := d.Crash().Process()
+			dir := Dir{Path: "/data", Disk: after}
+			all, listed := dir.List()
+			if listed != nil || len(all) != 1 || err == nil && all[0].Path != "rooms/#b" {
+				t.Fatalf("seed %d, call %d, error %v: got the rooms %v, %v; want one, with the new name without an error", seed, call, err, all, listed)
+			}
+			if text, err := disk.ReadFile(after, "/data/"+all[0].Path+"/state"); string(text) != "kept" {
+				t.Fatalf("seed %d, call %d: got the state %q, %v; want it kept", seed, call, text, err)
+			}
+			now, ok := dir.Renamed("#a")
+			if err == nil && (!ok || now != "#b") {
+				t.Fatalf("seed %d, call %d: Renamed(#a): got %q, %v; want #b", seed, call, now, ok)
+			}
+		}
 	}
 }

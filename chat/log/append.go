@@ -102,14 +102,14 @@ func (l *Log) isConsistentLocked() (bool, error) {
 		return false, l.diskError("stat the last segment", err)
 	}
 	end := l.offsets.end()
-	if l.undoFrom >= 0 && st.InUse && end == l.undoFrom && l.activeBase+st.Size > end {
+	if l.undoFrom >= 0 && inUse(st) && end == l.undoFrom && l.activeBase+st.Size > end {
 		if err := l.active.Truncate(end - l.activeBase); err != nil {
 			return false, l.diskError("cut a refused batch", err)
 		}
 		st.Size = end - l.activeBase
 	}
 	l.undoFrom = -1
-	return st.InUse && l.activeBase+st.Size == end, nil
+	return inUse(st) && l.activeBase+st.Size == end, nil
 }
 
 // writeBatchLocked writes entries at END and moves END behind them. The caller holds the write
@@ -188,7 +188,7 @@ func (l *Log) rollLocked(end int64) error {
 	if _, err := l.relist(); err != nil {
 		return err
 	}
-	f, err := l.fs.Open(l.segmentPath(end), os.O_RDWR, 0)
+	f, err := l.disk.OpenFile(l.segmentPath(end), os.O_RDWR, 0)
 	if err != nil {
 		return l.diskError("open the new segment", err)
 	}

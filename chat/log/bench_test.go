@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"weir/internal/disk"
 )
 
 // eighty is a message with 80 bytes of text.
@@ -18,11 +20,11 @@ var eighty = Entry{noon, "account=ann", ":ann!u@host.example PRIVMSG #room :" + 
 func BenchmarkAppend(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		fs   FS
-	}{{"synced", nil}, {"unsynced", noSyncFS{}}} {
+		disk disk.FS
+	}{{"synced", nil}, {"unsynced", noSync}} {
 		for _, n := range []int{1, 10, 100} {
 			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
-				l := mustOpen(b, b.TempDir(), Options{FS: c.fs})
+				l := mustOpen(b, b.TempDir(), Options{Disk: c.disk})
 				batch := make([]Entry, n)
 				for i := range batch {
 					batch[i] = eighty
@@ -45,15 +47,16 @@ func BenchmarkAppendTogether(b *testing.B) {
 	for _, n := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			dir := b.TempDir()
-			fs := &faultFS{}
+			var syncs atomic.Int64
+			counting := syncDisk{disk.System, func(f disk.File) error { syncs.Add(1); return f.Datasync() }}
 			var left atomic.Int64
 			var wg sync.WaitGroup
 			logs := make([]*Log, n)
 			for i := range logs {
-				logs[i] = mustOpen(b, dir, Options{FS: fs})
+				logs[i] = mustOpen(b, dir, Options{Disk: counting})
 			}
 			left.Store(int64(b.N))
-			before := fs.syncs.Load()
+			before := syncs.Load()
 			b.ResetTimer()
 			for _, l := range logs {
 				wg.Go(func() {
@@ -65,7 +68,7 @@ func BenchmarkAppendTogether(b *testing.B) {
 				})
 			}
 			wg.Wait()
-			b.ReportMetric(float64(fs.syncs.Load()-before)/float64(b.N), "syncs/message")
+			b.ReportMetric(float64(syncs.Load()-before)/float64(b.N), "syncs/message")
 		})
 	}
 }
@@ -96,7 +99,7 @@ func BenchmarkCheck(b *testing.B) {
 
 // filled is a room with n messages of 80 bytes, a second apart.
 func filled(b *testing.B, n int) *Log {
-	l := mustOpen(b, b.TempDir(), Options{FS: noSyncFS{}})
+	l := mustOpen(b, b.TempDir(), Options{Disk: noSync})
 	batch := make([]Entry, 100)
 	for i := range n / len(batch) {
 		for j := range batch {

@@ -4,15 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"weir/internal/disk"
 )
 
 // TestConcurrentReadersGetLinesInOrder reads by Latest, After, Stream and Seek while a writer
 // appends, redacts and removes the oldest lines.
 func TestConcurrentReadersGetLinesInOrder(t *testing.T) {
-	l := mustOpen(t, t.TempDir(), Options{Segment: 3000, FS: noSyncFS{}})
+	l := mustOpen(t, t.TempDir(), Options{Segment: 3000, Disk: noSync})
 	mustAppend(t, l, entry("the first"))
 	stop := make(chan struct{}) // closed by the writer at its end
 	var wg sync.WaitGroup
@@ -120,4 +124,56 @@ func readBySeek(l *Log) error {
 		err = fmt.Errorf("Seek(%v): got %q, want a line of that time or later", noon.Add(5*time.Second), line)
 	}
 	return err
+}
+
+// slowList is a disk whose first listing of a folder after arm takes until release is closed.
+type slowList struct {
+	disk.FS
+	arm             atomic.Bool
+	listed, release chan struct{} // both unbuffered; closed by the listing, and by the test
+}
+
+func (x *slowList) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := x.FS.ReadDir(name)
+	if x.arm.CompareAndSwap(true, false) {
+		close(x.listed)
+		<-x.release
+	}
+	return entries, err
+}
+
+// TestAReadersListingThatIsTooOldDoesNotMoveTheWriterBack lists the segments in a reader before a
+// new one is created, and stores the list afterwards.
+func TestAReadersListingThatIsTooOldDoesNotMoveTheWriterBack(t *testing.T) {
+	d := &slowList{FS: disk.System, listed: make(chan struct{}), release: make(chan struct{})}
+	l := mustOpen(t, t.TempDir(), Options{Segment: 300, Disk: d})
+	first := mustAppend(t, l, entry("redacted")).First
+	want := 1
+	for l.offsets.end()-l.activeBase < 300 {
+		mustAppend(t, l, entry("x"))
+		want++
+	}
+	d.arm.Store(true)
+	done := make(chan error, 1) // the reader's result
+	go func() {
+		_, err := l.Seek(noon)
+		done <- err
+	}()
+	<-d.listed
+	mustAppend(t, l, entry("in a new segment"))
+	close(d.release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	committed := l.Committed()
+	if err := l.Redact(first); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Committed(); got != committed {
+		t.Errorf("Redact moved the committed offset from %d to %d, want it unchanged", committed, got)
+	}
+	mustAppend(t, l, entry("the last"))
+	if got := all(t, l); len(got) != want+2 {
+		t.Errorf("got %d lines, want the %d that were acknowledged:\n%q", len(got), want+2, got)
+	}
 }

@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"weir/internal/disk"
+	"weir/internal/disk/simdisk"
+	"weir/internal/durable"
 )
 
 // room is a log's folder with what was acknowledged in it.
@@ -33,7 +37,7 @@ func makeRoom(t testing.TB, n int) room {
 
 func lastSegment(t testing.TB, dir string) (name string, base int64) {
 	t.Helper()
-	bases, _, err := listSegments(dir)
+	bases, _, err := listSegments(disk.System, dir)
 	if err != nil || len(bases) == 0 {
 		t.Fatalf("%s: got %d segments and error %v, want one or more", dir, len(bases), err)
 	}
@@ -43,14 +47,14 @@ func lastSegment(t testing.TB, dir string) (name string, base int64) {
 
 // checkAfter opens a damaged room as a reader and as a writer: both find exactly want, and what is
 // appended follows, at an offset that was never used.
-func checkAfter(t *testing.T, what, dir string, want []string, used int64) {
+func checkAfter(t *testing.T, what string, on disk.FS, dir string, want []string, used int64) {
 	t.Helper()
-	reader := mustOpen(t, dir, Options{ReadOnly: true})
+	reader := mustOpen(t, dir, Options{ReadOnly: true, Disk: on})
 	if got := all(t, reader); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("%s: a reader got %d lines, want %d:\n got %q\nwant %q", what, len(got), len(want), got, want)
 	}
 	for range 2 {
-		l, err := Open(dir, Options{Segment: 600})
+		l, err := Open(dir, Options{Segment: 600, Disk: on})
 		if err != nil {
 			t.Fatalf("%s: Open: got %v, want the room to open", what, err)
 		}
@@ -85,7 +89,7 @@ func TestRecoveryKeepsEveryWholeLineOfACutSegment(t *testing.T) {
 		for whole < len(r.ends) && r.ends[whole] <= base+size {
 			whole++
 		}
-		checkAfter(t, fmt.Sprint("cut to ", size), dir, r.lines[:whole], base+size)
+		checkAfter(t, fmt.Sprint("cut to ", size), disk.System, dir, r.lines[:whole], base+size)
 	}
 }
 
@@ -139,7 +143,7 @@ func TestRecoveryRemovesADamagedTail(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		checkAfter(t, fmt.Sprint("seed ", seed), dir, r.lines[:kept], base+int64(len(damaged)))
+		checkAfter(t, fmt.Sprint("seed ", seed), disk.System, dir, r.lines[:kept], base+int64(len(damaged)))
 	}
 }
 
@@ -153,20 +157,20 @@ func TestRecoveryCompletesAfterAKillAtAnyStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := len(data) - 20
-	for _, dying := range []way{before, torn, after} {
+	for _, moment := range moments {
 		for step, died := 1, true; died; step++ {
-			dir := copyRoom(t, r.dir, false)
-			if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), data[:whole], 0o600); err != nil {
+			d := loadRoom(t, r.dir, false)
+			p := d.Process()
+			if err := disk.WriteFile(p, "/room/"+filepath.Base(name), data[:whole], 0o600); err != nil {
 				t.Fatal(err)
 			}
-			l, err := Open(dir, Options{FS: &faultFS{dieAt: step, dying: dying}})
-			if died = err != nil; !died {
-				l.Close()
-				if step < 5 {
-					t.Fatalf("recovery ended at step %d, want 5 steps or more that a kill can interrupt", step)
-				}
+			p.KillAt(step, moment)
+			_, err := Open("/room", Options{Disk: p})
+			if died = err != nil; !died && step < 5 {
+				t.Fatalf("recovery ended at step %d, want 5 steps or more that a kill can interrupt", step)
 			}
-			checkAfter(t, fmt.Sprint("dead ", dying, " step ", step), dir, r.lines[:len(r.lines)-1], base+int64(whole))
+			p.Kill()
+			checkAfter(t, fmt.Sprint("killed ", moment, " step ", step), d.Process(), "/room", r.lines[:len(r.lines)-1], base+int64(whole))
 		}
 	}
 }
@@ -205,25 +209,29 @@ func TestAKillAtAnyStepLosesNoLine(t *testing.T) {
 		{"retain", whole, func(l *Log) error { _, err := l.Retain(0, 1000, noon); return err }},
 		{"repair", damaged, func(l *Log) error { _, err := l.Repair(); return err }},
 	} {
-		for _, dying := range []way{before, torn, after} {
+		for _, moment := range moments {
 			for step, died := 1, true; died; step++ {
-				died = dieIn(t, fmt.Sprint(c.name, ", dead ", dying, " step ", step), c.room, &faultFS{dying: dying}, step, c.do)
+				died = dieIn(t, fmt.Sprint(c.name, ", killed ", moment, " step ", step), c.room, moment, step, c.do)
 			}
 		}
 	}
 }
 
-// dieIn runs do on a copy of a room and stops it at a step. It reports whether do reached the step.
-func dieIn(t *testing.T, what string, r room, fs *faultFS, step int, do func(*Log) error) (died bool) {
-	t.Helper()
-	dir := copyRoom(t, r.dir, true)
-	other := mustOpen(t, dir, Options{Segment: 600})
-	l := mustOpen(t, dir, Options{Segment: 600, FS: fs})
-	fs.dieAt = int(fs.calls.Load()) + step
-	died = do(l) != nil
-	l.Close() // the system gives back a dead process's locks
+var moments = []simdisk.Moment{simdisk.Before, simdisk.During, simdisk.After}
 
-	reader := mustOpen(t, dir, Options{ReadOnly: true})
+// dieIn runs do on a copy of a room and kills its process at a step. Then the power fails. It
+// reports whether do reached the step.
+func dieIn(t *testing.T, what string, r room, moment simdisk.Moment, step int, do func(*Log) error) (died bool) {
+	t.Helper()
+	d := loadRoom(t, r.dir, true)
+	others, p := d.Process(), d.Process()
+	other := mustOpen(t, "/room", Options{Segment: 600, Disk: others})
+	l := mustOpen(t, "/room", Options{Segment: 600, Disk: p})
+	p.KillAt(step, moment)
+	died = do(l) != nil
+	p.Kill()
+
+	reader := mustOpen(t, "/room", Options{ReadOnly: true, Disk: others})
 	wantNoLess(t, what+": a reader", all(t, reader), r.lines)
 	b := mustAppend(t, other, entry("afterwards"))
 	got := all(t, other)
@@ -231,10 +239,40 @@ func dieIn(t *testing.T, what string, r room, fs *faultFS, step int, do func(*Lo
 		t.Fatalf("%s: another process appended %q: got %q as the last line, want the appended one", what, b.Bytes, last)
 	}
 	wantNoLess(t, what+": the other process", got, r.lines)
-	wantNoLess(t, what+": a process that opens the room", all(t, mustOpen(t, copyRoom(t, dir, false), Options{})), r.lines)
-	reader.Close()
-	other.Close()
+	for range 3 {
+		after := all(t, mustOpen(t, "/room", Options{Disk: d.Crash().Process()}))
+		wantNoLess(t, what+": after a loss of power", after, r.lines)
+		if last := after[len(after)-1]; last != string(b.Bytes) {
+			t.Fatalf("%s: after a loss of power: got %q as the last line, want %q", what, last, b.Bytes)
+		}
+	}
 	return died
+}
+
+// loadRoom copies the files of a room to a simulated disk, in the folder /room, durably.
+func loadRoom(t testing.TB, from string, committed bool) *simdisk.Disk {
+	t.Helper()
+	d := simdisk.New(1)
+	p := d.Process()
+	from = copyRoom(t, from, committed)
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := durable.Files{Disk: p}
+	if err := files.MkdirAll("/room", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := files.ReplaceFile("/room/"+e.Name(), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
 }
 
 // wantNoLess wants the lines that were acknowledged in their order, each as it was or redacted.

@@ -28,7 +28,7 @@
 // and mapped shared, so all processes run on one machine, and network file systems do not work. The
 // file "committed" must not be truncated while it is mapped: the next access would be a fault. On a
 // full file system that copies on write, storing into the mapping can fail, which refuses the
-// batch. Lines have no NUL, CR or LF, and at most 16 KiB. A refused batch may reappear if the disk
-// also refused to cut it and the process died before the next attempt. After a power failure the
-// log is as good as the disk's own sync.
+// batch. Lines have no NUL, CR or LF, and at most 16 KiB. A refused batch may reappear if the
+// process died or the power failed before it was cut durably. After a power failure the log is as
+// good as the disk's own sync.
 package log

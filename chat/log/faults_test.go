@@ -5,112 +5,129 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"weir/internal/disk"
+	"weir/internal/disk/simdisk"
 
 	"golang.org/x/sys/unix"
 )
 
 // wantRefused appends and wants an error that is kind, and that nothing acknowledged before is
 // touched.
-func wantRefused(t *testing.T, l *Log, kind error, acknowledged []string) {
+func wantRefused(t *testing.T, d *simdisk.Disk, l *Log, kind error, acknowledged []string) {
 	t.Helper()
 	if _, err := l.Append([]Entry{entry("refused"), entry("refused too")}); !errors.Is(err, kind) {
 		t.Fatalf("Append: got %v, want %v", err, kind)
 	} else {
 		t.Log(err)
 	}
-	wantLines(t, l, acknowledged)
+	wantLines(t, d, l, acknowledged)
 }
 
-// wantLines requires exactly these lines from this Log, from a reader with another one, and from a
-// copy of its files.
-func wantLines(t *testing.T, l *Log, want []string) {
+// wantLines requires exactly these lines from this Log and from a reader with another one.
+func wantLines(t *testing.T, d *simdisk.Disk, l *Log, want []string) {
 	t.Helper()
-	for _, reader := range []*Log{l, mustOpen(t, l.dir, Options{ReadOnly: true})} {
+	for _, reader := range []*Log{l, mustOpen(t, l.dir, Options{ReadOnly: true, Disk: d.Process()})} {
 		if got := all(t, reader); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Fatalf("got %d lines, want %d:\n%q", len(got), len(want), got)
 		}
 	}
 }
 
+// wantAfterCrash requires exactly these lines after a loss of power, in several of its outcomes.
+func wantAfterCrash(t *testing.T, d *simdisk.Disk, want []string) {
+	t.Helper()
+	for range 10 {
+		after := d.Crash()
+		wantLines(t, after, mustOpen(t, "/room", Options{Disk: after.Process()}), want)
+	}
+}
+
+// fail returns faults: calls of the kinds in errs fail. A write stores the part that stored
+// returns.
+func fail(errs map[simdisk.Op]error, stored func(bytes int) int) simdisk.Faults {
+	return simdisk.Faults{Fail: func(c simdisk.Call) (n int, err error) {
+		if stored != nil {
+			n = stored(c.Bytes)
+		}
+		return n, errs[c.Op]
+	}}
+}
+
 // TestADiskFaultLosesNoAcknowledgedLine makes each kind of fault last for some batches, then end.
 func TestADiskFaultLosesNoAcknowledgedLine(t *testing.T) {
-	full := func([]byte) (int, error) { return 0, unix.ENOSPC }
+	const write, sync, cut, create = simdisk.OpWrite, simdisk.OpSync, simdisk.OpTruncate, simdisk.OpCreate
+	half := func(n int) int { return n / 2 }
+	line := func(int) int { return len(encode(t, entry("refused"), 1000)) } // at a 4-digit offset
+	type errs = map[simdisk.Op]error
 	for _, c := range []struct {
-		name string
-		fail *faultFS
-		want error
+		name   string
+		faults simdisk.Faults
+		want   error
 	}{
-		{"a full disk", &faultFS{write: full}, ErrFull},
-		{"a quota", &faultFS{write: func([]byte) (int, error) { return 0, unix.EDQUOT }}, ErrFull},
-		{"half a batch fits", &faultFS{write: func(p []byte) (int, error) { return len(p) / 2, unix.ENOSPC }}, ErrFull},
-		{"a whole line of two fits", &faultFS{write: func(p []byte) (int, error) { return lineLength(p), unix.ENOSPC }}, ErrFull},
-		{"a write fails", &faultFS{write: func([]byte) (int, error) { return 0, unix.EIO }}, ErrFailing},
-		{"a write and its taking back fail", &faultFS{write: func(p []byte) (int, error) { return lineLength(p), unix.EIO },
-			cut: func(int64) error { return unix.EIO }}, ErrFailing},
-		{"a sync fails", &faultFS{sync: func() error { return unix.EIO }}, ErrFailing},
-		{"a sync finds the disk full", &faultFS{sync: func() error { return unix.ENOSPC }}, ErrFull},
-		{"a sync fails and no file can be made", &faultFS{sync: func() error { return unix.EIO },
-			open: func(_ string, flag int) error { return onCreate(flag, unix.EIO) }}, ErrFailing},
-		{"a sync and the cut fail", &faultFS{sync: func() error { return unix.EIO }, cut: func(int64) error { return unix.EIO }}, ErrFailing},
-		{"a sync and that of the folder fail", &faultFS{sync: func() error { return unix.EIO }, dirSync: func() error { return unix.EIO }}, ErrFailing},
+		{"a full disk", fail(errs{write: unix.ENOSPC}, nil), ErrFull},
+		{"a quota", fail(errs{write: unix.EDQUOT}, nil), ErrFull},
+		{"half a batch fits", fail(errs{write: unix.ENOSPC}, half), ErrFull},
+		{"a whole line of two fits", fail(errs{write: unix.ENOSPC}, line), ErrFull},
+		{"a write fails", fail(errs{write: unix.EIO}, nil), ErrFailing},
+		{"a write and its taking back fail", fail(errs{write: unix.EIO, cut: unix.EIO}, line), ErrFailing},
+		{"a sync fails", fail(errs{sync: unix.EIO}, nil), ErrFailing},
+		{"a sync of files fails", simdisk.Faults{SyncFile: 1}, ErrFailing},
+		{"a sync finds the disk full", fail(errs{sync: unix.ENOSPC}, nil), ErrFull},
+		{"a sync fails and no file can be made", fail(errs{sync: unix.EIO, create: unix.EIO}, nil), ErrFailing},
+		{"a sync and the cut fail", fail(errs{sync: unix.EIO, cut: unix.EIO}, nil), ErrFailing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			fs := &faultFS{}
-			l := mustOpen(t, t.TempDir(), Options{FS: fs, Segment: 1000})
+			d := simdisk.New(1)
+			l := mustOpen(t, "/room", Options{Disk: d.Process(), Segment: 1000})
 			var want []string
-			for i := range 3 {
+			for i := range 8 {
 				want = append(want, string(mustAppend(t, l, entry(fmt.Sprint("before ", i))).Bytes))
 			}
 			end := l.Committed()
 			for range 3 {
-				fs.write, fs.sync, fs.open, fs.cut, fs.dirSync = c.fail.write, c.fail.sync, c.fail.open, c.fail.cut, c.fail.dirSync
+				d.SetFaults(c.faults)
 				for range 3 {
-					wantRefused(t, l, c.want, want)
+					wantRefused(t, d, l, c.want, want)
 				}
-				fs.write, fs.sync, fs.open, fs.cut, fs.dirSync = nil, nil, nil, nil, nil
+				d.SetFaults(simdisk.Faults{})
 				b := mustAppend(t, l, entry("when it works again"))
 				if b.First < end {
 					t.Fatalf("got a line at offset %d, want %d or more (offsets are never reused)", b.First, end)
 				}
 				want, end = append(want, string(b.Bytes)), b.End
-				wantLines(t, l, want)
+				wantLines(t, d, l, want)
 			}
 			l.Close()
-			wantLines(t, mustOpen(t, l.dir, Options{}), want)
-			wantLines(t, mustOpen(t, copyRoom(t, l.dir, false), Options{}), want)
+			wantLines(t, d, mustOpen(t, "/room", Options{Disk: d.Process()}), want)
+			wantAfterCrash(t, d, want)
 		})
 	}
-}
-
-func onCreate(flag int, err error) error {
-	if flag&unix.O_CREAT != 0 {
-		return err
-	}
-	return nil
 }
 
 // TestASegmentThatCannotBeCreatedRefusesTheBatch refuses batches until it can, when the old one is
 // full.
 func TestASegmentThatCannotBeCreatedRefusesTheBatch(t *testing.T) {
-	fs := &faultFS{}
-	l := mustOpen(t, t.TempDir(), Options{FS: fs, Segment: 300})
+	d := simdisk.New(1)
+	l := mustOpen(t, "/room", Options{Disk: d.Process(), Segment: 300})
 	var want []string
 	for len(want) < 20 {
 		want = append(want, string(mustAppend(t, l, entry("x")).Bytes))
 		if l.offsets.end()-l.activeBase < 300 {
 			continue
 		}
-		fs.open = func(_ string, flag int) error { return onCreate(flag, unix.ENOSPC) }
-		wantRefused(t, l, ErrFull, want)
-		wantRefused(t, l, ErrFull, want)
-		fs.open = nil
-		fs.sync = func() error { return unix.EIO }
-		wantRefused(t, l, ErrFailing, want)
-		fs.sync = nil
+		d.SetFaults(fail(map[simdisk.Op]error{simdisk.OpCreate: unix.ENOSPC}, nil))
+		wantRefused(t, d, l, ErrFull, want)
+		wantRefused(t, d, l, ErrFull, want)
+		d.SetFaults(simdisk.Faults{SyncFile: 1})
+		wantRefused(t, d, l, ErrFailing, want)
+		d.SetFaults(simdisk.Faults{})
 	}
-	wantLines(t, l, want)
+	wantLines(t, d, l, want)
+	wantAfterCrash(t, d, want)
 }
 
 // together has several Logs append a message each to one room. The first sync waits until all have
@@ -118,15 +135,25 @@ func TestASegmentThatCannotBeCreatedRefusesTheBatch(t *testing.T) {
 func together(t *testing.T, first error) (logs []*Log, errs []error, syncs int64) {
 	t.Helper()
 	dir := t.TempDir()
-	fs := &faultFS{}
+	var count atomic.Int64
+	var atFirst atomic.Pointer[func() error] // called by a sync; nil until all Logs are open
+	counting := syncDisk{disk.System, func(f disk.File) error {
+		count.Add(1)
+		if wait := atFirst.Load(); wait != nil {
+			if err := (*wait)(); err != nil {
+				return err
+			}
+		}
+		return f.Datasync()
+	}}
 	const others = 8
 	for range others {
-		logs = append(logs, mustOpen(t, dir, Options{FS: fs}))
+		logs = append(logs, mustOpen(t, dir, Options{Disk: counting}))
 	}
 	length := len(encode(t, entry("x"), 0)) // the others are longer, by their offsets' digits
 	written := logs[0].offsets
 	var once sync.Once
-	fs.sync = func() (err error) {
+	wait := func() (err error) {
 		once.Do(func() {
 			for deadline := time.Now().Add(time.Minute); written.end() < int64(others*length) && time.Now().Before(deadline); {
 				time.Sleep(time.Millisecond)
@@ -135,14 +162,15 @@ func together(t *testing.T, first error) (logs []*Log, errs []error, syncs int64
 		})
 		return err
 	}
-	before := fs.syncs.Load()
+	atFirst.Store(&wait)
+	before := count.Load()
 	errs = make([]error, others)
 	var wg sync.WaitGroup
 	for i, l := range logs {
 		wg.Go(func() { _, errs[i] = l.Append([]Entry{entry("x")}) })
 	}
 	wg.Wait()
-	return logs, errs, fs.syncs.Load() - before
+	return logs, errs, count.Load() - before
 }
 
 // TestBatchesThatWaitTogetherShareASync checks that a batch that waited while another process
@@ -184,11 +212,16 @@ func TestAFailedSyncRefusesEveryWaitingBatch(t *testing.T) {
 // All batches are found, each process's in the order of its appends.
 func TestASlowDiskKeepsEachWritersOrder(t *testing.T) {
 	dir := t.TempDir()
-	fs := &faultFS{slow: 5 * time.Millisecond}
+	var syncs atomic.Int64
+	slow := syncDisk{disk.System, func(f disk.File) error {
+		syncs.Add(1)
+		time.Sleep(5 * time.Millisecond)
+		return f.Datasync()
+	}}
 	const writers, batches = 8, 10
 	var wg sync.WaitGroup
 	for w := range writers {
-		l := mustOpen(t, dir, Options{FS: fs, Segment: 2000})
+		l := mustOpen(t, dir, Options{Disk: slow, Segment: 2000})
 		wg.Go(func() {
 			for i := range batches {
 				if _, err := l.Append([]Entry{{noon, "", fmt.Sprintf(":ann!u@h PRIVMSG #room :w%d %d", w, i)}}); err != nil {
@@ -209,5 +242,5 @@ func TestASlowDiskKeepsEachWritersOrder(t *testing.T) {
 			t.Errorf("writer %d: got messages %v, want %d in rising order", w, got, batches)
 		}
 	}
-	t.Logf("%d syncs for %d batches", fs.syncs.Load(), writers*batches)
+	t.Logf("%d syncs for %d batches", syncs.Load(), writers*batches)
 }

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
+
+	"weir/internal/disk"
 )
 
 // lineLength returns the length of the first line in b with its LF, 0 if there is no LF.
@@ -57,7 +58,7 @@ func (l *Log) latest(n int, before int64) ([]Line, error) {
 
 // latestIn returns up to n lines of one segment that end at or before an offset, newest first.
 func (l *Log) latestIn(base, before int64, n int) (found []Line, err error) {
-	f, err := l.fs.Open(l.segmentPath(base), os.O_RDONLY, 0)
+	f, err := disk.Open(l.disk, l.segmentPath(base))
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (p *Report) addFault(offset, length int64, what string, repairs bool) {
 // checkOverlaps adds a fault for each segment that extends beyond the start of its successor.
 func (p *Report) checkOverlaps(l *Log, all []extent) error {
 	for i, x := range all[:len(all)-1] {
-		info, err := os.Stat(l.segmentPath(x.base))
+		info, err := l.disk.Stat(l.segmentPath(x.base))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // removed by Retain meanwhile
 		}

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/internal/disk"
 	"weir/internal/durable"
 )
 
@@ -36,9 +37,9 @@ var (
 
 // Options of Open. The zero value is for a server.
 type Options struct {
-	ReadOnly bool  // take no lock and change nothing: for a copy, or while servers use the room
-	FS       FS    // file system of the segments; nil: the operating system's
-	Segment  int64 // size at which a segment is rolled, in bytes; 0: 8 MiB
+	ReadOnly bool    // take no lock and change nothing: for a copy, or while servers use the room
+	Disk     disk.FS // nil: the operating system's
+	Segment  int64   // size at which a segment is rolled, in bytes; 0: 8 MiB
 }
 
 // Recovery is the result of restoring a room, by Open or by an Append that found it inconsistent.
@@ -60,7 +61,7 @@ type Recovery struct {
 // goroutines may read meanwhile, and other processes may use the room, too.
 type Log struct {
 	dir         string
-	fs          FS
+	disk        disk.FS
 	readOnly    bool
 	segmentSize int64
 	id          string
@@ -71,7 +72,7 @@ type Log struct {
 	writeLock lock       // held to change the room's files
 	// held to sync and to move COMMITTED; taken before writeLock where both are needed
 	syncLock   lock
-	active     File // last segment; its base is activeBase
+	active     disk.File // last segment; its base is activeBase
 	activeBase int64
 	undoFrom   int64 // offset in active of a refused batch that is still to be cut; -1: none
 	// offset of the batches that a failed sync refused and that are still to be cut; -1: none
@@ -83,7 +84,9 @@ type Log struct {
 	lines        []Line
 	recovery     Recovery
 	newCommitted bool // the file committed is new and has no valid content yet
-	closed       bool
+	// Retain removed segments, and the folder was not synced since then
+	removalUnsynced bool
+	closed          bool
 }
 
 const defaultSegment = 8 << 20
@@ -91,10 +94,7 @@ const defaultSegment = 8 << 20
 // Open opens the room in a folder, creates the folder if it does not exist, and restores the room
 // after a crash.
 func Open(dir string, o Options) (*Log, error) {
-	l := &Log{dir: dir, fs: o.FS, readOnly: o.ReadOnly, segmentSize: o.Segment, undoFrom: -1, discardFrom: -1, lastEnd: -1}
-	if l.fs == nil {
-		l.fs = systemFS{}
-	}
+	l := &Log{dir: dir, disk: disk.Or(o.Disk), readOnly: o.ReadOnly, segmentSize: o.Segment, undoFrom: -1, discardFrom: -1, lastEnd: -1}
 	if l.segmentSize <= 0 {
 		l.segmentSize = defaultSegment
 	}
@@ -108,21 +108,21 @@ func Open(dir string, o Options) (*Log, error) {
 		return nil, err
 	}
 	l.encoder.id = l.id
-	if l.offsets.mapped != nil { // readers may use the mapping as long as they have the Log
-		runtime.AddCleanup(l, func(mem []byte) { _ = unix.Munmap(mem) }, l.offsets.mapped)
+	if l.offsets.unmap != nil { // readers may use the mapping as long as they have the Log
+		runtime.AddCleanup(l, func(unmap func()) { unmap() }, l.offsets.unmap)
 	}
 	return l, nil
 }
 
 func (l *Log) openToWrite() error {
-	if err := durable.MkdirAll(l.dir, 0o700); err != nil {
+	if err := l.files().MkdirAll(l.dir, 0o700); err != nil {
 		return fmt.Errorf("chat/log: %w", err)
 	}
 	var err error
-	if l.writeLock, err = openLock(filepath.Join(l.dir, "lock")); err != nil {
+	if l.writeLock, err = l.openLock(filepath.Join(l.dir, "lock")); err != nil {
 		return fmt.Errorf("chat/log: %w", err)
 	}
-	if l.syncLock, err = openLock(filepath.Join(l.dir, "committed")); err != nil {
+	if l.syncLock, err = l.openLock(filepath.Join(l.dir, "committed")); err != nil {
 		return fmt.Errorf("chat/log: %w", err)
 	}
 	return l.withLocks(func() error {
@@ -170,7 +170,7 @@ func (l *Log) mapCommitted() error {
 // initCommitted writes the first content of the file committed to disk, so that a later store into
 // the mapping needs no disk space.
 func (l *Log) initCommitted() error {
-	if l.offsets.mapped != nil {
+	if l.offsets.unmap != nil {
 		return nil
 	}
 	b := binary.NativeEndian.AppendUint64(nil, uint64(l.offsets.committed()))
@@ -189,7 +189,7 @@ func (l *Log) initCommitted() error {
 // prepareID reads the room's id. If the file is missing, the id is that of the first line, or a
 // random one in a new room.
 func (l *Log) prepareID() error {
-	text, err := os.ReadFile(filepath.Join(l.dir, "id"))
+	text, err := disk.ReadFile(l.disk, filepath.Join(l.dir, "id"))
 	if id, ok := strings.CutSuffix(string(text), "\n"); err == nil && ok && isID([]byte(id)) {
 		l.id = id
 		return nil
@@ -205,7 +205,7 @@ func (l *Log) prepareID() error {
 		_, _ = rand.Read(b[:]) // never fails
 		l.id = strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 	}
-	if err := durable.ReplaceFile(filepath.Join(l.dir, "id"), []byte(l.id+"\n"), 0o600); err != nil {
+	if err := l.files().ReplaceFile(filepath.Join(l.dir, "id"), []byte(l.id+"\n"), 0o600); err != nil {
 		return l.diskError("create the file id", err)
 	}
 	return nil
@@ -241,7 +241,7 @@ func (l *Log) openToRead() error {
 	if err := l.prepareID(); err != nil {
 		return err
 	}
-	f, err := os.Open(filepath.Join(l.dir, "committed"))
+	f, err := disk.Open(l.disk, filepath.Join(l.dir, "committed"))
 	if err == nil {
 		defer f.Close()
 		if info, e := f.Stat(); e == nil && info.Size() >= offsetsSize {
@@ -271,6 +271,9 @@ func (l *Log) diskError(what string, err error) error {
 	}
 	return fmt.Errorf("%w: %s: cannot %s: %w", kind, l.dir, what, err)
 }
+
+// files writes files durably.
+func (l *Log) files() durable.Files { return durable.Files{Disk: l.disk} }
 
 // ID returns the room's id, 8 characters.
 func (l *Log) ID() string { return l.id }
@@ -307,7 +310,7 @@ func (l *Log) Close() error {
 
 func (l *Log) closeFiles() error {
 	var all []error
-	for _, f := range []*os.File{l.writeLock.f, l.syncLock.f} {
+	for _, f := range []disk.File{l.writeLock.f, l.syncLock.f} {
 		if f != nil {
 			all = append(all, f.Close())
 		}

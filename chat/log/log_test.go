@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"weir/internal/disk"
 )
 
 func mustOpen(t testing.TB, dir string, o Options) *Log {
@@ -101,7 +103,7 @@ func TestReadersGetWhatWasAppended(t *testing.T) {
 			t.Errorf("opened again: got id %s, committed offset %d; want %s, %d", again.ID(), again.Committed(), l.ID(), l.Committed())
 		}
 	}
-	bases, _, _ := listSegments(dir)
+	bases, _, _ := listSegments(disk.System, dir)
 	if len(bases) < 4 {
 		t.Errorf("got %d segments, want 4 or more", len(bases))
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/disk"
+
 	"pgregory.net/rapid"
 )
 
@@ -53,7 +55,7 @@ type model struct {
 }
 
 func (m *model) open(i int) {
-	l, err := Open(m.dir, Options{Segment: 2000, FS: noSyncFS{}})
+	l, err := Open(m.dir, Options{Segment: 2000, Disk: noSync})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func (m *model) reopen(t *rapid.T) {
 
 // die leaves what a writer leaves that is killed in the middle of a line.
 func (m *model) die(t *rapid.T) {
-	bases, _, err := listSegments(m.dir)
+	bases, _, err := listSegments(disk.System, m.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +204,7 @@ func FuzzReader(f *testing.F) {
 		if latest, err := reader.Latest(1<<20, reader.Committed()); err != nil || !same(latest, found) {
 			t.Errorf("Latest: got %d lines and error %v, want the same %d as Stream", len(latest), err, len(found))
 		}
-		l := mustOpen(t, dir, Options{FS: noSyncFS{}})
+		l := mustOpen(t, dir, Options{Disk: noSync})
 		b := mustAppend(t, l, entry("next"))
 		if got := all(t, l); fmt.Sprint(got) != fmt.Sprint(append(found, string(b.Bytes))) {
 			t.Errorf("after a line was appended: got %q, want the lines read before and the new one: %q", got, found)

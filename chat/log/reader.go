@@ -7,8 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
+
+	"weir/internal/disk"
 )
 
 // streamBuffer is the read size of Stream, in bytes.
@@ -20,11 +21,11 @@ type Reader struct {
 	uncommitted bool   // read to the end of the files, beyond COMMITTED: see the package's comment
 	buf         []byte // buf[at:n] are the bytes at pos that are not parsed yet
 	at, n       int
-	pos         int64 // offset in the log of the next line
-	segment     File  // the open segment; nil: none
-	base        int64 // offset in the log of the first byte of segment
-	nextBase    int64 // base of the segment after it; math.MaxInt64: none is known
-	reopened    bool  // the segment was reopened at its end
+	pos         int64     // offset in the log of the next line
+	segment     disk.File // the open segment; nil: none
+	base        int64     // offset in the log of the first byte of segment
+	nextBase    int64     // base of the segment after it; math.MaxInt64: none is known
+	reopened    bool      // the segment was reopened at its end
 	badBytes    int64
 	onBad       func(offset int64, b []byte) // called with invalid bytes; may be nil
 }
@@ -169,7 +170,7 @@ func (r *Reader) open(from int64) error {
 			return io.EOF
 		}
 		i := segmentIndex(bases, from)
-		f, err := r.log.fs.Open(r.log.segmentPath(bases[i]), os.O_RDONLY, 0)
+		f, err := disk.Open(r.log.disk, r.log.segmentPath(bases[i]))
 		if err == nil {
 			if r.segment != nil || bases[i] > from {
 				r.jump(max(from, bases[i]))

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"weir/internal/disk"
 )
 
 // lastUsed returns the base of the last segment that is not empty, or of the first segment.
@@ -95,6 +97,10 @@ func (l *Log) recoverLocked() error {
 	if err != nil {
 		return err
 	}
+	// the process that changed the names may have been killed before its sync, or it failed
+	if err := l.files().SyncDir(l.dir); err != nil {
+		return l.diskError("sync the names of the segments", err)
+	}
 	if err := l.openActiveLocked(); err != nil {
 		return err
 	}
@@ -106,14 +112,14 @@ func (l *Log) recoverLocked() error {
 // prepareSegmentsLocked removes incomplete files, creates the first segment if there is none, and
 // marks all segments but the last as finished. The caller holds both locks.
 func (l *Log) prepareSegmentsLocked() ([]int64, error) {
-	bases, others, err := listSegments(l.dir)
+	bases, others, err := listSegments(l.disk, l.dir)
 	if err != nil {
 		return nil, fmt.Errorf("chat/log: %w", err)
 	}
 	for _, name := range others {
 		// these are temporary files of package durable, not of the log
 		if strings.HasSuffix(name, ".tmp") && !strings.HasPrefix(name, ".") {
-			if err := l.fs.Remove(filepath.Join(l.dir, name)); err != nil {
+			if err := l.disk.Remove(filepath.Join(l.dir, name)); err != nil {
 				return nil, l.diskError("remove "+name, err)
 			}
 		}
@@ -127,7 +133,7 @@ func (l *Log) prepareSegmentsLocked() ([]int64, error) {
 		return nil, err
 	}
 	for _, base := range bases[:len(bases)-1] {
-		if info, err := os.Stat(l.segmentPath(base)); err == nil && info.Mode().Perm() != finishedMode {
+		if info, err := l.disk.Stat(l.segmentPath(base)); err == nil && info.Mode().Perm() != finishedMode {
 			if err := l.finish(base); err != nil {
 				return nil, err
 			}
@@ -149,7 +155,7 @@ func (l *Log) scanFrom(all []extent, committed int64) (int64, error) {
 		if committed < x.base || committed > x.end {
 			continue
 		}
-		f, err := l.fs.Open(l.segmentPath(x.base), os.O_RDONLY, 0)
+		f, err := disk.Open(l.disk, l.segmentPath(x.base))
 		if err != nil {
 			return 0, fmt.Errorf("chat/log: %w", err)
 		}
@@ -173,40 +179,53 @@ func sizeBetween(all []extent, from, to int64) (n int64) {
 	return n
 }
 
-// rewriteLocked writes the bytes between two offsets again, in place, and syncs them. After a
-// failed sync the kernel may regard pages as clean that are not on disk. The caller holds both
-// locks.
+// rewriteLocked writes the bytes between two offsets again, in place, and syncs their segments and
+// all behind them. After a failed sync the kernel may regard pages as clean that are not on disk. A
+// process that cut a segment may have been killed before its sync. The caller holds both locks.
 func (l *Log) rewriteLocked(bases []int64, from, to int64) error {
-	for i, base := range bases {
-		stop := to
+	for i := segmentIndex(bases, from); i < len(bases); i++ {
+		begin, stop := max(from, bases[i]), to
 		if i+1 < len(bases) {
 			stop = min(to, bases[i+1])
 		}
-		begin := max(from, base)
-		if stop <= begin {
-			continue
+		sync := l.syncSegment
+		if begin < stop {
+			sync = func(base int64) error { return l.rewrite(base, begin, stop) }
 		}
-		err := l.withWritable(l.segmentPath(base), func(f File) error {
-			b := make([]byte, min(stop-begin, 1<<20))
-			for at := begin; at < stop; {
-				n, err := f.ReadAt(b[:min(int64(len(b)), stop-at)], at-base)
-				if n == 0 && errors.Is(err, io.EOF) {
-					break
-				} else if n == 0 {
-					return err
-				}
-				if _, err := f.WriteAt(b[:n], at-base); err != nil {
-					return err
-				}
-				at += int64(n)
-			}
-			return f.Datasync()
-		})
-		if err != nil {
+		if err := sync(bases[i]); err != nil {
 			return l.diskError("rewrite the lines that are kept", err)
 		}
 	}
 	return nil
+}
+
+// rewrite writes the bytes of a segment between two offsets again and syncs them.
+func (l *Log) rewrite(base, from, to int64) error {
+	return l.withWritable(l.segmentPath(base), func(f disk.File) error {
+		b := make([]byte, min(to-from, 1<<20))
+		for at := from; at < to; {
+			n, err := f.ReadAt(b[:min(int64(len(b)), to-at)], at-base)
+			if n == 0 && errors.Is(err, io.EOF) {
+				break
+			} else if n == 0 {
+				return err
+			}
+			if _, err := f.WriteAt(b[:n], at-base); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+		return f.Datasync()
+	})
+}
+
+// syncSegment syncs a segment that is not written to.
+func (l *Log) syncSegment(base int64) error {
+	f, err := disk.Open(l.disk, l.segmentPath(base))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Datasync(), f.Close())
 }
 
 // startSegmentLocked creates a segment at next and cuts everything from an offset on. The caller
@@ -237,7 +256,7 @@ func (l *Log) startSegmentLocked(all []extent, next, from int64) error {
 // or cut has left. The caller holds both locks.
 func (l *Log) ensureSuccessorLocked(all []extent) error {
 	last := all[len(all)-1]
-	f, err := l.fs.Open(l.segmentPath(last.base), os.O_RDONLY, 0)
+	f, err := disk.Open(l.disk, l.segmentPath(last.base))
 	if err != nil {
 		return l.diskError("open the last segment", err)
 	}
@@ -246,12 +265,12 @@ func (l *Log) ensureSuccessorLocked(all []extent) error {
 	if err != nil {
 		return l.diskError("stat the last segment", err)
 	}
-	if st.InUse {
+	if inUse(st) {
 		return nil
 	}
 	// an empty segment is used again, because its name cannot be created twice
 	if last.end == last.base {
-		return l.fs.Chmod(l.segmentPath(last.base), writableMode)
+		return l.disk.Chmod(l.segmentPath(last.base), writableMode)
 	}
 	if err := l.create(last.end); err != nil {
 		return err
@@ -265,7 +284,7 @@ func (l *Log) ensureSuccessorLocked(all []extent) error {
 func (l *Log) openActiveLocked() error {
 	bases := l.knownBases()
 	base := bases[len(bases)-1]
-	f, err := l.fs.Open(l.segmentPath(base), os.O_RDWR, 0)
+	f, err := l.disk.OpenFile(l.segmentPath(base), os.O_RDWR, 0)
 	if err != nil {
 		return l.diskError("open the last segment", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"weir/internal/disk"
 )
 
 // Redact removes the text and the tags of the lines at the given offsets, which are ascending, from
@@ -68,7 +70,7 @@ func (l *Log) overwriteInLocked(bases []int64, i int, lines []Line) error {
 	if last {
 		mode = writableMode
 	}
-	err := l.writeTemp(aside, func(f File) error {
+	err := l.writeTemp(aside, func(f disk.File) error {
 		if err := l.copyTo(f, name); err != nil {
 			return err
 		}
@@ -92,8 +94,8 @@ func (l *Log) overwriteInLocked(bases []int64, i int, lines []Line) error {
 }
 
 // writeTemp writes a file durably under a temporary name, which no reader opens.
-func (l *Log) writeTemp(aside string, fill func(File) error) error {
-	f, err := l.fs.Open(aside, os.O_RDWR|os.O_CREATE|os.O_TRUNC, writableMode)
+func (l *Log) writeTemp(aside string, fill func(disk.File) error) error {
+	f, err := l.disk.OpenFile(aside, os.O_RDWR|os.O_CREATE|os.O_TRUNC, writableMode)
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func (l *Log) writeTemp(aside string, fill func(File) error) error {
 		err = e
 	}
 	if err != nil {
-		_ = l.fs.Remove(aside)
+		_ = l.disk.Remove(aside)
 	}
 	return err
 }
@@ -112,21 +114,21 @@ func (l *Log) writeTemp(aside string, fill func(File) error) error {
 // install renames a temporary file to a segment. Processes that have the old file open see that it
 // is finished.
 func (l *Log) install(aside, name string, mode os.FileMode) error {
-	if err := l.fs.Chmod(aside, mode); err != nil {
+	if err := l.disk.Chmod(aside, mode); err != nil {
 		return err
 	}
-	if err := l.fs.Chmod(name, finishedMode); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := l.disk.Chmod(name, finishedMode); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := l.fs.Rename(aside, name); err != nil {
+	if err := l.disk.Rename(aside, name); err != nil {
 		return err
 	}
-	return l.fs.SyncDir(l.dir)
+	return l.files().SyncDir(l.dir)
 }
 
 // copyTo copies the bytes of a segment.
-func (l *Log) copyTo(to File, name string) error {
-	from, err := l.fs.Open(name, os.O_RDONLY, 0)
+func (l *Log) copyTo(to disk.File, name string) error {
+	from, err := disk.Open(l.disk, name)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func TestRedactedTextIsGone(t *testing.T) {
 // TestAFollowingReaderMissesNothing has the reader keep the last segment open while redactions
 // replace it again and again.
 func TestAFollowingReaderMissesNothing(t *testing.T) {
-	l := mustOpen(t, t.TempDir(), Options{Segment: 1500, FS: noSyncFS{}})
+	l := mustOpen(t, t.TempDir(), Options{Segment: 1500, Disk: noSync})
 	r := mustOpen(t, l.dir, Options{ReadOnly: true}).Stream(0)
 	defer r.Close()
 	for i := range 100 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"weir/internal/disk"
 )
 
 // Repaired is the result of Repair for one segment.
@@ -49,7 +51,7 @@ func (l *Log) repairSegments() (done []Repaired, err error) {
 	}
 	end := int64(0) // end of the valid lines found so far
 	for i, base := range bases {
-		data, err := os.ReadFile(l.segmentPath(base))
+		data, err := disk.ReadFile(l.disk, l.segmentPath(base))
 		if err != nil {
 			return done, fmt.Errorf("chat/log: %w", err)
 		}
@@ -118,7 +120,7 @@ func (l *Log) replaceByRunsLocked(base int64, runs []run, r *Repaired) error {
 	replaced := false
 	for _, x := range slices.Backward(runs) {
 		target := l.segmentPath(x.base)
-		err := l.writeTemp(target+".tmp", func(f File) error {
+		err := l.writeTemp(target+".tmp", func(f disk.File) error {
 			_, err := f.WriteAt(x.data, 0)
 			return err
 		})
@@ -135,10 +137,10 @@ func (l *Log) replaceByRunsLocked(base int64, runs []run, r *Repaired) error {
 	if replaced {
 		return nil
 	}
-	if err := l.fs.Remove(name); err != nil {
+	if err := l.disk.Remove(name); err != nil {
 		return err
 	}
-	return l.fs.SyncDir(l.dir)
+	return l.files().SyncDir(l.dir)
 }
 
 // keepDamaged copies a segment to an unused name.
@@ -148,11 +150,11 @@ func (l *Log) keepDamaged(name string) (string, error) {
 		if n > 1 {
 			kept = fmt.Sprintf("%s.%d.damaged", name, n)
 		}
-		if _, err := os.Stat(kept); err == nil {
+		if _, err := l.disk.Stat(kept); err == nil {
 			continue
 		} else if !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
-		return kept, l.writeTemp(kept, func(f File) error { return l.copyTo(f, name) })
+		return kept, l.writeTemp(kept, func(f disk.File) error { return l.copyTo(f, name) })
 	}
 }

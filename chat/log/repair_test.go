@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"weir/internal/disk"
 )
 
 // TestInspectReportsTheFaultsOfTheVectors checks that invalid bytes and overlaps are faults, and
@@ -48,7 +50,7 @@ func TestRepairKeepsEveryWholeLine(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		dir := copyRoom(t, r.dir, true)
 		other := mustOpen(t, dir, Options{Segment: 600})
-		bases, _, err := listSegments(dir)
+		bases, _, err := listSegments(disk.System, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

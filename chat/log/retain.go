@@ -2,7 +2,6 @@ package log
 
 import (
 	"errors"
-	"os"
 	"time"
 )
 
@@ -76,18 +75,20 @@ func (l *Log) removeOld(age time.Duration, bytes int64, now time.Time) (removed 
 		if !old {
 			break
 		}
-		if err := l.fs.Remove(l.segmentPath(x.base)); err != nil {
+		if err := l.disk.Remove(l.segmentPath(x.base)); err != nil {
 			return removed, l.diskError("remove a segment", err)
 		}
 		removed += x.end - x.base
 		total -= x.end - x.base
+		l.removalUnsynced = true
 	}
-	if removed == 0 {
+	if !l.removalUnsynced {
 		return 0, nil
 	}
-	if err := l.fs.SyncDir(l.dir); err != nil {
+	if err := l.files().SyncDir(l.dir); err != nil {
 		return removed, l.diskError("remove a segment", err)
 	}
+	l.removalUnsynced = false
 	_, err = l.relist()
 	return removed, err
 }
@@ -102,7 +103,7 @@ func (l *Log) newestIn(x extent) (time.Time, error) {
 	if len(lines) == 1 {
 		return lines[0].Time(), nil
 	}
-	info, err := os.Stat(l.segmentPath(x.base))
+	info, err := l.disk.Stat(l.segmentPath(x.base))
 	if err != nil {
 		return time.Time{}, l.diskError("read a segment", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"weir/internal/disk"
 )
 
 const (
@@ -21,17 +23,13 @@ func segmentName(base int64) string { return fmt.Sprintf("%020d.log", base) }
 func (l *Log) segmentPath(base int64) string { return filepath.Join(l.dir, segmentName(base)) }
 
 // listSegments returns the bases of a folder's segments, ascending, and the other names in it.
-func listSegments(dir string) (bases []int64, others []string, err error) {
-	d, err := os.Open(dir)
+func listSegments(d disk.FS, dir string) (bases []int64, others []string, err error) {
+	entries, err := d.ReadDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, name := range names {
+	for _, e := range entries {
+		name := e.Name()
 		digits, found := strings.CutSuffix(name, ".log")
 		base, err := strconv.ParseInt(digits, 10, 64)
 		if !found || err != nil || base < 0 || base >= maxOffset || segmentName(base) != name {
@@ -44,14 +42,20 @@ func listSegments(dir string) (bases []int64, others []string, err error) {
 	return bases, others, nil
 }
 
-// relist lists the folder again. Readers call it when a segment is missing or has ended.
+// relist lists the folder again. Readers call it when a segment is missing or has ended. A listing
+// that another call has overtaken is discarded: it may lack the last segment, and a writer that
+// follows it would go back to the one before.
 func (l *Log) relist() ([]int64, error) {
-	bases, _, err := listSegments(l.dir)
-	if err != nil {
-		return nil, fmt.Errorf("chat/log: %w", err)
+	for {
+		before := l.bases.Load()
+		bases, _, err := listSegments(l.disk, l.dir)
+		if err != nil {
+			return nil, fmt.Errorf("chat/log: %w", err)
+		}
+		if l.bases.CompareAndSwap(before, &bases) {
+			return bases, nil
+		}
 	}
-	l.bases.Store(&bases)
-	return bases, nil
 }
 
 func (l *Log) knownBases() []int64 { return *l.bases.Load() }
@@ -68,13 +72,13 @@ func segmentIndex(bases []int64, offset int64) int {
 
 // create creates an empty segment with a durable name.
 func (l *Log) create(base int64) error {
-	f, err := l.fs.Open(l.segmentPath(base), os.O_RDWR|os.O_CREATE|os.O_EXCL, writableMode)
+	f, err := l.disk.OpenFile(l.segmentPath(base), os.O_RDWR|os.O_CREATE|os.O_EXCL, writableMode)
 	if err != nil {
 		return l.diskError("create a segment", err)
 	}
 	f.Close()
-	if err := l.fs.SyncDir(l.dir); err != nil {
-		_ = l.fs.Remove(l.segmentPath(base)) // its name is not durable
+	if err := l.files().SyncDir(l.dir); err != nil {
+		_ = l.disk.Remove(l.segmentPath(base)) // its name is not durable
 		return l.diskError("create a segment", err)
 	}
 	return nil
@@ -82,11 +86,15 @@ func (l *Log) create(base int64) error {
 
 // finish marks a segment as one that is no longer written to.
 func (l *Log) finish(base int64) error {
-	if err := l.fs.Chmod(l.segmentPath(base), finishedMode); err != nil {
+	if err := l.disk.Chmod(l.segmentPath(base), finishedMode); err != nil {
 		return l.diskError("finish a segment", err)
 	}
 	return nil
 }
+
+// inUse reports whether an open segment is still written to: it has a name, and its mode permits
+// writing and not executing. Otherwise it was replaced, removed or finished.
+func inUse(st disk.State) bool { return st.Mode&0o300 == 0o200 && st.Links > 0 }
 
 // extent is the range of a segment, from its base to its end.
 type extent struct{ base, end int64 }
@@ -96,7 +104,7 @@ type extent struct{ base, end int64 }
 func (l *Log) extents(bases []int64) ([]extent, error) {
 	all := make([]extent, len(bases))
 	for i, base := range bases {
-		st, err := os.Stat(l.segmentPath(base))
+		st, err := l.disk.Stat(l.segmentPath(base))
 		if err != nil {
 			return nil, fmt.Errorf("chat/log: %w", err)
 		}
@@ -111,21 +119,25 @@ func (l *Log) extents(bases []int64) ([]extent, error) {
 // truncateAt removes all bytes at and behind an offset, and segments that are empty then.
 func (l *Log) truncateAt(offset int64, bases []int64) error {
 	for i, base := range bases {
-		st, err := os.Stat(l.segmentPath(base))
+		st, err := l.disk.Stat(l.segmentPath(base))
 		if err != nil {
 			return l.diskError("cut a segment", err)
 		}
 		size := max(0, offset-base)
 		// an overlap with the successor is not a tail
 		behind := i+1 < len(bases) && bases[i+1] <= offset
-		if st.Size() > size && !behind {
-			if err := l.truncate(base, size); err != nil {
+		if !behind {
+			cut := func(int64) error { return l.truncate(base, size) }
+			if st.Size() <= size { // perhaps by a call that could not sync it
+				cut = l.syncSegment
+			}
+			if err := cut(base); err != nil {
 				return l.diskError("cut a segment", err)
 			}
 		}
 		// truncated before removal, because a writer that waits for a sync looks at its size
 		if base >= offset && (i+1 < len(bases) || st.Size() > 0) {
-			if err := l.fs.Remove(l.segmentPath(base)); err != nil {
+			if err := l.disk.Remove(l.segmentPath(base)); err != nil {
 				return l.diskError("remove an empty segment", err)
 			}
 		}
@@ -136,7 +148,7 @@ func (l *Log) truncateAt(offset int64, bases []int64) error {
 // truncate truncates a segment durably, and leaves it finished if it was.
 func (l *Log) truncate(base, size int64) error {
 	name := l.segmentPath(base)
-	return l.withWritable(name, func(f File) error {
+	return l.withWritable(name, func(f disk.File) error {
 		if err := f.Truncate(size); err != nil {
 			return err
 		}
@@ -145,18 +157,18 @@ func (l *Log) truncate(base, size int64) error {
 }
 
 // withWritable opens a segment for writing, finished or not, and calls do.
-func (l *Log) withWritable(name string, do func(File) error) error {
-	info, err := os.Stat(name)
+func (l *Log) withWritable(name string, do func(disk.File) error) error {
+	info, err := l.disk.Stat(name)
 	if err != nil {
 		return err
 	}
 	if info.Mode().Perm()&0o200 == 0 {
-		if err := l.fs.Chmod(name, cuttingMode); err != nil {
+		if err := l.disk.Chmod(name, cuttingMode); err != nil {
 			return err
 		}
-		defer func() { _ = l.fs.Chmod(name, finishedMode) }()
+		defer func() { _ = l.disk.Chmod(name, finishedMode) }()
 	}
-	f, err := l.fs.Open(name, os.O_RDWR, 0)
+	f, err := l.disk.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,11 @@ package log
 
 import (
 	"fmt"
-	"os"
 	"runtime/debug"
 	"sync/atomic"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"weir/internal/disk"
 )
 
 const (
@@ -17,8 +16,8 @@ const (
 
 // sharedOffsets holds COMMITTED and END, in memory shared by all processes that have the room open.
 type sharedOffsets struct {
-	at     *[2]int64
-	mapped []byte // nil: private memory
+	at    *[2]int64
+	unmap func() // nil: private memory
 }
 
 // privateOffsets returns offsets that are not shared with other processes: those of a copy.
@@ -27,16 +26,12 @@ func privateOffsets(committed int64) sharedOffsets {
 }
 
 // mapOffsets maps a file of at least offsetsSize bytes.
-func mapOffsets(f *os.File, writable bool) (sharedOffsets, error) {
-	prot := unix.PROT_READ
-	if writable {
-		prot |= unix.PROT_WRITE
-	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, offsetsSize, prot, unix.MAP_SHARED)
+func mapOffsets(f disk.File, writable bool) (sharedOffsets, error) {
+	mem, unmap, err := f.Map(offsetsSize, writable)
 	if err != nil {
-		return sharedOffsets{}, fmt.Errorf("chat/log: map %s: %w", f.Name(), err)
+		return sharedOffsets{}, fmt.Errorf("chat/log: %w", err)
 	}
-	return sharedOffsets{at: (*[2]int64)(unsafe.Pointer(unsafe.SliceData(mem))), mapped: mem}, nil
+	return sharedOffsets{at: (*[2]int64)(unsafe.Pointer(unsafe.SliceData(mem))), unmap: unmap}, nil
 }
 
 // validOffset returns n, or 0 if n cannot be an offset.

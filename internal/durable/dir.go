@@ -7,11 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"weir/internal/disk"
 )
 
 // SyncDir makes the names in a folder durable: files that were created, renamed or removed in it.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
+func SyncDir(dir string) error { return Files{}.SyncDir(dir) }
+
+// SyncDir is the package's SyncDir on the disk of w.
+func (w Files) SyncDir(dir string) error {
+	d, err := disk.Open(w.disk(), dir)
 	if err != nil {
 		return err
 	}
@@ -24,29 +29,28 @@ func SyncDir(dir string) error {
 // MkdirAll makes a folder and its missing parents durably: the name of each is on the disk. It
 // syncs the parent of an existing folder, too: the process that made it may have been killed before
 // its sync, or the sync may have failed.
-func MkdirAll(dir string, mode os.FileMode) error {
-	return mkdirAll(dir, mode, SyncDir)
-}
+func MkdirAll(dir string, mode os.FileMode) error { return Files{}.MkdirAll(dir, mode) }
 
-func mkdirAll(dir string, mode os.FileMode, sync func(dir string) error) error {
+// MkdirAll is the package's MkdirAll on the disk of w.
+func (w Files) MkdirAll(dir string, mode os.FileMode) error {
 	parent := filepath.Dir(dir)
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return ignoreForeignParent(sync(parent))
+	if info, err := w.disk().Stat(dir); err == nil && info.IsDir() {
+		return ignoreForeignParent(w.SyncDir(parent))
 	}
 	if parent != dir {
-		if err := mkdirAll(parent, mode, sync); err != nil {
+		if err := w.MkdirAll(parent, mode); err != nil {
 			return err
 		}
 	}
-	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := w.disk().Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if info, err := os.Stat(dir); err != nil {
+	if info, err := w.disk().Stat(dir); err != nil {
 		return err
 	} else if !info.IsDir() {
 		return fmt.Errorf("%s is there, and is no folder", dir)
 	}
-	return sync(parent)
+	return w.SyncDir(parent)
 }
 
 // ignoreForeignParent ignores that this process cannot sync the parent of an existing folder,

@@ -3,15 +3,17 @@ package durable
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"weir/internal/disk/simdisk"
 )
 
 // childEnv names the file that a child process of a test replaces; see TestMain.
@@ -67,7 +69,7 @@ func TestAtEveryStepTheFileIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	var steps []string
-	r := Replacer{Step: func(s Step) {
+	r := Files{Step: func(s Step) {
 		got, _ := os.ReadFile(path)
 		steps = append(steps, string(s)+"="+string(got))
 	}}
@@ -157,33 +159,32 @@ func TestMkdirAllMakesFoldersAndTakesThoseThatAreThere(t *testing.T) {
 // A folder is not durable only because it exists: the sync of its parent may have failed, or its
 // maker may have been killed before that.
 func TestMkdirAllSyncsTheNameOfAFolderThatIsThere(t *testing.T) {
-	for _, test := range []struct{ name, there string }{
-		{"the parent's sync failed before", ""},
-		{"a process was killed between mkdir and sync", "a"},
+	for name, before := range map[string]func(d *simdisk.Disk, p *simdisk.Process) error{
+		"the parent's sync failed before": func(d *simdisk.Disk, p *simdisk.Process) error {
+			d.SetFaults(simdisk.Faults{SyncFolder: 1})
+			defer d.SetFaults(simdisk.Faults{})
+			if err := (Files{Disk: p}).MkdirAll("/a", 0o700); !errors.Is(err, syscall.EIO) {
+				return fmt.Errorf("the failed sync gives %w, want EIO", err)
+			}
+			return nil
+		},
+		"a process was killed between mkdir and sync": func(d *simdisk.Disk, p *simdisk.Process) error {
+			return p.Mkdir("/a", 0o700)
+		},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			root := t.TempDir()
-			if test.there != "" {
-				if err := os.Mkdir(filepath.Join(root, test.there), 0o700); err != nil {
-					t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			d := simdisk.New(1)
+			p := d.Process()
+			if err := before(d, p); err != nil {
+				t.Fatal(err)
+			}
+			if err := (Files{Disk: p}).MkdirAll("/a", 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for range 10 {
+				if _, err := d.Crash().Process().Stat("/a"); err != nil {
+					t.Fatalf("after a loss of power: got %v, want the folder", err)
 				}
-			}
-			var synced []string
-			failing := test.there == ""
-			sync := func(dir string) error {
-				if failing {
-					return syscall.EIO
-				}
-				synced = append(synced, dir)
-				return nil
-			}
-			dir := filepath.Join(root, "a")
-			if err := mkdirAll(dir, 0o700, sync); failing && !errors.Is(err, syscall.EIO) {
-				t.Errorf("the failed sync gives %v, want EIO", err)
-			}
-			failing = false
-			if err := mkdirAll(dir, 0o700, sync); err != nil || !slices.Contains(synced, root) {
-				t.Errorf("again: %v, synced %q, want the parent %q synced", err, synced, root)
 			}
 		})
 	}

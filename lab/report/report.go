@@ -68,7 +68,7 @@ func Write(dir string, r *result.Results, k Kind) error {
 
 // replaceFile writes a file as a whole. It is not synced, because it can be written again.
 func replaceFile(path string, content []byte) error {
-	return durable.Replacer{Unsynced: true}.ReplaceFile(path, content, 0o644)
+	return durable.Files{Unsynced: true}.ReplaceFile(path, content, 0o644)
 }
 
 // writeFigure writes f as path.svg and path.pdf.

@@ -20,6 +20,7 @@
 // The server runs by the concurrency model Goroutine: the event loops, the coroutines and the
 // pre-forked processes of package serve need a kernel's descriptor, and a wait in epoll would stop
 // the virtual time. The search index is off, because its library runs outside of the virtual time.
-// The data directory is on the real disk: fsync takes no virtual time, and a server that crashes
-// keeps all that it has written. Crashes with loss of data are tested by package chat/chattest.
+// The data directory is on a simulated disk (package internal/disk/simdisk), which loses power with
+// its host: of what was not synced, any part survives. A sync takes no virtual time; the delivery
+// of a batch begins some milliseconds after it.
 package chat

@@ -2,13 +2,9 @@ package chat_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -16,6 +12,9 @@ import (
 	"weir/chat/account"
 	"weir/chat/export"
 	"weir/chat/page"
+	"weir/internal/disk"
+	"weir/internal/disk/simdisk"
+	"weir/internal/durable"
 	"weir/serve"
 	"weir/tcpip/netsim"
 	"weir/web/server"
@@ -27,6 +26,9 @@ const room = "#room"
 // password is that of all accounts.
 const password = "correct horse"
 
+// dataDir is the data directory on the simulated disk.
+const dataDir = "/chat"
+
 // service is the chat as a program of a host: IRC on port 6667, WebSocket on port 80.
 type service struct {
 	w    *netsim.World
@@ -34,15 +36,19 @@ type service struct {
 	turn chan struct{} // held by the run that has not crashed; capacity 1
 
 	mu     sync.Mutex
-	dir    string             // the data directory
+	disk   *simdisk.Disk      // has the data directory
 	stop   context.CancelFunc // of the current run
 	halted bool               // it does not start again
 }
 
 // startService starts a chat with accounts on a host.
 func startService(w *netsim.World, host *netsim.Host, accounts ...string) *service {
-	s := &service{w: w, dir: tempDir(w), host: host, turn: make(chan struct{}, 1)}
-	store, err := account.Open(s.dir, account.Options{Iterations: 4096})
+	s := &service{w: w, disk: simdisk.New(w.Rand().Uint64()), host: host, turn: make(chan struct{}, 1)}
+	on := s.disk.Process()
+	if err := (durable.Files{Disk: on}).MkdirAll(dataDir, 0o700); err != nil {
+		w.Fatal(err)
+	}
+	store, err := account.Open(dataDir, account.Options{Disk: on, Iterations: 4096})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -56,17 +62,6 @@ func startService(w *netsim.World, host *netsim.Host, accounts ...string) *servi
 	return s
 }
 
-// tempDir returns a new folder, in memory if it can: fsync takes no virtual time, but real time.
-// Package planted, which ends the program at once, removes its own.
-func tempDir(w *netsim.World) string {
-	dir, err := os.MkdirTemp(cmp.Or(os.Getenv("WEIR_WORLDS_PLANTED"), "/dev/shm"), "weir-worlds-")
-	if err != nil {
-		return w.TempDir()
-	}
-	w.TB.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 // program serves until the host crashes, the world ends or halt is called. After a stop it starts
 // again.
 func (s *service) program(h *netsim.Host) error {
@@ -74,12 +69,12 @@ func (s *service) program(h *netsim.Host) error {
 	defer func() { <-s.turn }()
 	for {
 		ctx, stop := context.WithCancel(h.Context())
-		dir, halted := s.begin(stop)
+		on, halted := s.begin(stop)
 		if halted || h.Context().Err() != nil {
 			stop()
 			return nil
 		}
-		err := s.run(ctx, h, dir)
+		err := s.run(ctx, h, on)
 		stop()
 		if err != nil {
 			return err
@@ -87,17 +82,17 @@ func (s *service) program(h *netsim.Host) error {
 	}
 }
 
-// begin notes how to stop a run, and returns its data directory.
-func (s *service) begin(stop context.CancelFunc) (dir string, halted bool) {
+// begin notes how to stop a run, and returns its disk.
+func (s *service) begin(stop context.CancelFunc) (on disk.FS, halted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop = stop
-	return s.dir, s.halted
+	return s.disk.Process(), s.halted
 }
 
 // run serves until ctx ends.
-func (s *service) run(ctx context.Context, h *netsim.Host, dir string) error {
-	svc, err := chat.Open(dir, chat.Options{Name: "chat.example", NoSearch: true, CommandsPerSecond: 100, MaxHistory: pageSize})
+func (s *service) run(ctx context.Context, h *netsim.Host, on disk.FS) error {
+	svc, err := chat.Open(dataDir, chat.Options{Disk: on, OnCommit: new(commitDelay).onCommit, Name: "chat.example", NoSearch: true, CommandsPerSecond: 100, MaxHistory: pageSize})
 	if err != nil {
 		return err
 	}
@@ -129,22 +124,12 @@ func (s *service) halt() {
 	s.turn <- struct{}{}
 }
 
-// kill crashes the host. The next run finds the data as they are now: what a run writes that does
-// not know yet that it is dead is lost, as with a kill -9.
+// kill crashes the host, whose disk loses power: of what was not synced, any part survives.
 func (s *service) kill() {
 	s.host.Pause() // what it sends from now on is lost, too
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	copied := error(fs.ErrNotExist)
-	for tries := 0; errors.Is(copied, fs.ErrNotExist) && tries < 10; tries++ { // a file was renamed
-		dir := filepath.Join(tempDir(s.w), "data")
-		if copied = os.CopyFS(dir, os.DirFS(s.dir)); copied == nil {
-			s.dir = dir
-		}
-	}
-	if copied != nil {
-		s.w.Error(copied)
-	}
+	s.disk = s.disk.Crash()
 	s.host.Crash()
 }
 
@@ -173,7 +158,11 @@ func (s *service) listen(ctx context.Context, h *netsim.Host, svc *chat.Service,
 // stored returns the messages of a log, oldest first: of the room, or of "ann,eve".
 func (s *service) stored(name string) []message {
 	var text bytes.Buffer
-	if _, err := export.Export(context.Background(), &text, s.dir, export.Options{Room: name, Format: export.JSONL}); err != nil {
+	dir := s.w.TempDir()
+	if err := copyFiles(s.disk.Process(), dataDir, dir); err != nil {
+		s.w.Fatal(err)
+	}
+	if _, err := export.Export(context.Background(), &text, dir, export.Options{Room: name, Format: export.JSONL}); err != nil {
 		s.w.Fatal(err)
 	}
 	var all []message

@@ -31,11 +31,11 @@ var bugs = []bug{
 
 	{"batch sent twice", "messages that are stored together are sent twice",
 		"chat", "chat/deliver.go",
-		`		d.send(f, sub)
-`, `		d.send(f, sub)
-		if len(f.batchPosts) > 1 {
-			d.send(f, sub)
-		}
+		`			d.send(&d.receivers[i])
+`, `			d.send(&d.receivers[i])
+			if len(d.conversation.batchPosts) > 1 {
+				d.send(&d.receivers[i])
+			}
 `},
 	{"read in flight", "what was written to a socket counts as received: it is not replayed",
 		"chat", "chat/catchup.go",

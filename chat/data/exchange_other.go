@@ -1,5 +1,0 @@
-//go:build !linux
-
-package data
-
-func exchange(rooms, old, name string) error { return moveAndLink(rooms, old, name) }
