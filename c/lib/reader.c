@@ -11,23 +11,39 @@
 
 enum { BLOCK = 16384 };
 
+/* Maps the ends of the log. They have no meaning in a file that is too short. */
+static bool
+map_ends(struct reader *r, int fd)
+{
+	struct stat s;
+
+	if (fstat(fd, &s) != 0)
+		return false;
+	if (s.st_size < (off_t)sizeof *r->ends) {
+		errno = EINVAL;
+		return false;
+	}
+	r->ends = mmap(NULL, sizeof *r->ends, PROT_READ, MAP_SHARED, fd, 0);
+	return r->ends != MAP_FAILED;
+}
+
 bool
 reader_open(struct reader *r, int data, const char *path, uint64_t position)
 {
-	int fd;
+	int fd, error;
+	bool fine;
 
 	*r = (struct reader){ .dir = -1, .segment = -1, .position = position, .ends = MAP_FAILED };
 	r->dir = openat(data, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd = r->dir < 0 ? -1 : openat(r->dir, "committed", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		r->ends = mmap(NULL, sizeof *r->ends, PROT_READ, MAP_SHARED, fd, 0);
+	fine = fd >= 0 && map_ends(r, fd);
+	error = errno;
+	if (fd >= 0)
 		close(fd);
-	}
-	if (r->ends == MAP_FAILED) {
+	if (!fine)
 		reader_close(r);
-		return false;
-	}
-	return true;
+	errno = error;
+	return fine;
 }
 
 static void

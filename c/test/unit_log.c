@@ -244,6 +244,28 @@ test_order(void)
 	free(buffer);
 }
 
+/* A power loss may leave "committed" empty: a process that reads such a mapping gets SIGBUS. */
+static void
+test_empty_committed(void)
+{
+	char dir[FOLDER_BYTES];
+	int data = make_folder(dir);
+	struct log_recovery found;
+	struct log l;
+	struct reader r;
+
+	open_log(&l, data, &found);
+	say(&l, ":a!b@c PRIVMSG #room :one", 5000);
+	log_close(&l);
+	run(": >%s/room/committed%s", dir, "");
+	check(!reader_open(&r, data, "room", 0) && errno == EINVAL, "a log whose file committed is empty is not opened for reading; got %s", strerror(errno));
+	open_log(&l, data, &found);
+	check(reader_open(&r, data, "room", 0), "it is after its recovery; got %s", strerror(errno));
+	reader_close(&r);
+	log_close(&l);
+	remove_folder(dir, data);
+}
+
 /* Fills several segments; readers cross their borders in both directions. */
 static void
 test_rolling(void)
@@ -382,6 +404,7 @@ test_log(const char *vectors)
 	test_vectors(vectors);
 	test_writing(vectors);
 	test_order();
+	test_empty_committed();
 	test_rolling();
 	test_cuts();
 	test_full_disk();

@@ -24,6 +24,7 @@ const (
 
 // items returns the parts of the state under test.
 func (s *stateServer) items() []*item {
+	secrets := &redaction{texts: map[int]string{}}
 	all := []*item{
 		{name: "key", change: changeByCommand(format("MODE #state +k k%d"), format("MODE #state +k k%d ")), read: shown("MODE #state", " 324 ", format(" k%d "))},
 		{name: "limit", change: changeByCommand(format("MODE #state +l %d"), format("MODE #state +l %d ")), read: shown("MODE #state", " 324 ", format(" %d "))},
@@ -39,6 +40,8 @@ func (s *stateServer) items() []*item {
 		{name: "marker", change: marker, read: markers},
 		{name: "account", change: register, read: accounts},
 		{name: "upload", change: upload, read: uploads},
+		{name: "direct message", change: direct, read: directs},
+		{name: "redaction", change: secrets.redact, read: secrets.redacted},
 	}
 	for _, it := range all {
 		if it.room == "" {

@@ -124,13 +124,7 @@ func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, 
 	t.Helper()
 	enough, moment := int64(random.IntN(stateMaxAcks)), time.Duration(random.IntN(5000))*time.Microsecond
 	bob := s.logIn(t, "bob", "bob", stateRoom)
-	go func() { // until the server is killed
-		for {
-			if _, err := bob.line(); err != nil {
-				return
-			}
-		}
-	}()
+	discard(bob)
 	for _, it := range items {
 		it.ackedBefore = it.acked
 		it.client = s.logIn(t, "ann", it.device(), it.room)
@@ -147,6 +141,17 @@ func (s *stateServer) changeUntilKilled(t *testing.T, items []*item, round int, 
 		it.client.conn.Close()
 	}
 	bob.conn.Close()
+}
+
+// discard reads and discards what a client receives until it is disconnected.
+func discard(c *client) {
+	go func() {
+		for {
+			if _, err := c.line(); err != nil {
+				return
+			}
+		}
+	}()
 }
 
 // judge compares the server's state with the acknowledged changes, and checks that no temporary
@@ -170,7 +175,9 @@ func (s *stateServer) judge(t *testing.T, items []*item) {
 		}
 		it.acked, it.sent = n, n
 	}
-	s.checkNoTempFiles(t)
+	if s.command[0] == "weir" { // chatd has one of each kind, which it overwrites
+		s.checkNoTempFiles(t)
+	}
 }
 
 // checkNoTempFiles checks that no temporary files of the killed server are left.

@@ -21,6 +21,7 @@ type talker struct {
 	received       []string // other clients' messages
 	unacknowledged []string // own messages that are sent and not acknowledged, oldest first
 	sent           int
+	heard          func(text string) // called for each acknowledged or received text; nil: none
 }
 
 // talkUntilKilled lets clients send messages until a random number of them is acknowledged, and
@@ -80,13 +81,7 @@ func workUntilKilled[W any](t *testing.T, s *server, enough int64, delay time.Du
 func (c *talker) talk(acknowledged func()) {
 	for {
 		for len(c.unacknowledged) < crashInFlight {
-			text := fmt.Sprintf("%d %s.%d %d %s", c.round, c.name, c.round, c.sent, strings.Repeat("x", c.sent*37%300))
-			c.unacknowledged, c.sent = append(c.unacknowledged, text), c.sent+1
-			lines := []string{"PRIVMSG " + crashRoom + " :" + text}
-			if !c.echo {
-				lines = append(lines, fmt.Sprintf("PING :p%d", c.sent))
-			}
-			if c.send(lines...) != nil {
+			if c.say() != nil {
 				c.listen(acknowledged)
 				return
 			}
@@ -95,6 +90,17 @@ func (c *talker) talk(acknowledged func()) {
 			return
 		}
 	}
+}
+
+// say sends the next message.
+func (c *talker) say() error {
+	text := fmt.Sprintf("%d %s.%d %d %s", c.round, c.name, c.round, c.sent, strings.Repeat("x", c.sent*37%300))
+	c.unacknowledged, c.sent = append(c.unacknowledged, text), c.sent+1
+	lines := []string{"PRIVMSG " + crashRoom + " :" + text}
+	if !c.echo {
+		lines = append(lines, fmt.Sprintf("PING :p%d", c.sent))
+	}
+	return c.send(lines...)
 }
 
 // listen reads the remaining input of a connection that no longer accepts output.
@@ -113,16 +119,26 @@ func (c *talker) hear(acknowledged func()) bool {
 	switch {
 	case message && strings.HasPrefix(line, ":"+c.name+"!"):
 		if text != c.unacknowledged[0] { // an echo out of order; checked together with shown
-			c.received = append(c.received, text)
+			c.receive(text)
 			return true
 		}
 	case message:
-		c.received = append(c.received, text)
+		c.receive(text)
 		return true
 	case c.echo || !strings.Contains(line, " PONG ") || !strings.HasSuffix(line, fmt.Sprintf("p%d", c.sent-len(c.unacknowledged)+1)):
 		return true
 	}
+	if c.heard != nil {
+		c.heard(c.unacknowledged[0])
+	}
 	c.acknowledged, c.unacknowledged = append(c.acknowledged, c.unacknowledged[0]), c.unacknowledged[1:]
 	acknowledged()
 	return true
+}
+
+func (c *talker) receive(text string) {
+	if c.heard != nil {
+		c.heard(text)
+	}
+	c.received = append(c.received, text)
 }
