@@ -38,8 +38,8 @@
 //
 // The queues of the pools have room for every conversation and session, so Put never blocks. A
 // session with maxPendingMessages undelivered messages stops reading input. A client that lets
-// Outbox bytes queue up is disconnected. It reconnects and misses nothing, because the log has every
-// message. Messages that the disk does not take are refused, each with a reply to its sender.
+// Outbox bytes queue up is disconnected. It reconnects and misses nothing, because the log has
+// every message. Messages that the disk does not take are refused, each with a reply to its sender.
 //
 // # Upgrades
 //

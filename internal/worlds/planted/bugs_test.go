@@ -74,18 +74,6 @@ var bugs = []bug{
 		return l.offsets.setCommitted(min(l.offsets.end(), l.activeBase+st.Size))
 	}
 	written`},
-	{"unsynced name", "a room's first segment is written, and its name in the folder is not",
-		"chat", "chat/log/segment.go",
-		`	if err := l.files().SyncDir(l.dir); err != nil {
-		_ = l.disk`, `	if err := error(nil); err != nil {
-		_ = l.disk`},
-	{"no wait for a delivery", "a client that joins while a batch is written misses it, or gets it twice",
-		"chat", "chat/catchup.go",
-		`	f.waitDelivered(s.task)
-	if r`, `	if r`},
-	{"live too early", "a client does not get what was delivered while it joined",
-		"chat", "chat/catchup.go",
-		`for f.deliveredOffset > upTo && sub.isWanted() {`, `for f.deliveredOffset > upTo && sub.isWanted() && false {`},
 	{"unsynced state", "a file is replaced and acknowledged, and its contents are not on the disk",
 		"chat", "internal/durable/replace.go",
 		`err == nil && !w.Unsynced {
