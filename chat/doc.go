@@ -10,7 +10,7 @@
 // delivers: it encodes the batch once for each set of capabilities and writes it to every
 // subscriber by one Send. A conversation has one commit task at most, so its messages have one
 // order. Posts that arrive meanwhile form the next batch. A busy conversation gathers posts for
-// some milliseconds between two batches: the coalescing window (coalesce.go).
+// some milliseconds between two batches: the coalescing window.
 //
 // Acknowledged means durable: the echo of a message is sent by the delivery. Replies keep the order
 // of the commands. While a session has undelivered messages, it runs no command but another message

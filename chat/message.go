@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 
 	"weir/chat/irc"
@@ -175,5 +176,149 @@ func (s *session) sendToRank(m *message, ranks string) {
 				n.sendTo(sub.session)
 			}
 		}
+	})
+}
+
+// multiline is a message of several lines that a client is sending as a batch (draft/multiline).
+type multiline struct {
+	batchRef, label string
+	message         message
+	bytes           int
+	// FAIL code for the reply to the end of the batch, with a context behind a space; "": no fault
+	// yet
+	faultCode string
+}
+
+func (s *session) cmdBatch(m *irc.Message) {
+	ref := m.Params[0]
+	switch {
+	case s.multiline == nil && strings.HasPrefix(ref, "+") && irc.Param(m, 1) == "draft/multiline" && irc.Param(m, 2) != "" && s.has(irc.CapMultiline):
+		s.multiline = &multiline{batchRef: ref[1:], label: s.label, message: message{target: m.Params[2], tags: irc.ClientTags(m)}}
+		s.label = "" // the reply is to the end of the batch
+	case s.multiline != nil && ref == "-"+s.multiline.batchRef:
+		s.finishMultiline()
+	case strings.HasPrefix(ref, "+") && irc.Param(m, 1) != "draft/multiline":
+		s.fail("BATCH", "UNKNOWN_TYPE", irc.Cut(irc.Param(m, 1), 64), "This type of batch is not known")
+	default:
+		s.multiline = nil
+		s.fail("BATCH", "MULTILINE_INVALID", "A batch begins once, with a target, and ends by its own name")
+	}
+}
+
+// addMultilineLine adds a line to the batch.
+func (s *session) addMultilineLine(ref string, m *irc.Message) {
+	b := s.multiline
+	if b.faultCode != "" {
+		return
+	}
+	text := irc.Param(m, 1)
+	concat, _ := m.GetTag("draft/multiline-concat")
+	b.bytes += len(text)
+	if !concat && len(b.message.lines) > 0 {
+		b.bytes++ // the line break
+	}
+	switch {
+	case ref == b.batchRef && irc.Fold(irc.Param(m, 0)) != irc.Fold(b.message.target):
+		b.faultCode = "MULTILINE_INVALID_TARGET " + irc.Word(irc.Cut(irc.Param(m, 0), irc.MaxRoom))
+	case ref != b.batchRef, b.message.command != "" && b.message.command != m.Command, concat && text == "":
+		b.faultCode = "MULTILINE_INVALID"
+	case len(b.message.lines) == irc.MultilineLines:
+		b.faultCode = "MULTILINE_MAX_LINES"
+	case b.bytes > irc.MultilineBytes:
+		b.faultCode = "MULTILINE_MAX_BYTES"
+	default:
+		b.message.command = m.Command
+		b.message.lines = append(b.message.lines, messageLine{text, concat})
+	}
+}
+
+// finishMultiline sends the collected message.
+func (s *session) finishMultiline() {
+	b := s.multiline
+	s.multiline = nil
+	s.label = b.label
+	blank := true
+	for _, line := range b.message.lines {
+		blank = blank && line.text == ""
+	}
+	if b.faultCode == "" && blank {
+		b.faultCode = "MULTILINE_INVALID"
+	}
+	switch code, context, _ := strings.Cut(b.faultCode, " "); code {
+	case "":
+		b.message.batchID = "ml" + s.svc.newUnstoredID()
+		s.user.lastSpokeAt = s.svc.now
+		s.sendMessage(&b.message)
+	case "MULTILINE_MAX_LINES":
+		s.fail("BATCH", code, itoa(irc.MultilineLines), "The message has too many lines")
+	case "MULTILINE_MAX_BYTES":
+		s.fail("BATCH", code, itoa(irc.MultilineBytes), "The message has too many bytes")
+	case "MULTILINE_INVALID_TARGET":
+		s.fail("BATCH", code, irc.Word(irc.Cut(b.message.target, irc.MaxRoom)), context, "The lines of a message have the target of their batch")
+	default:
+		s.fail("BATCH", code, "The lines of a message have one target and one command, and are not all empty")
+	}
+}
+
+// A multiline message is stored as consecutive lines of the log, appended at once.
+
+// multilineTag marks the lines of one multiline message. Its value is BATCH.NUMBER.COUNT; numbers
+// start from 0.
+const multilineTag = irc.OwnTags + "batch"
+
+// multilinePart is a line's place in a multiline message: number n, from 0, of so many.
+type multilinePart struct {
+	message string
+	n, of   int
+}
+
+// partOf returns the place of a line in its multiline message; ok is false for other lines.
+func partOf(line log.Line) (p multilinePart, ok bool) {
+	value, ok := line.Tag(multilineTag)
+	id, numbers, _ := strings.Cut(value, ".")
+	n, of, _ := strings.Cut(numbers, ".")
+	return multilinePart{id, atoi(n), atoi(of)}, ok
+}
+
+// partOffsets returns the offsets of a line and of the later lines of its multiline message.
+func (f *conversation) partOffsets(line log.Line) (parts []int64, err error) {
+	first, _ := partOf(line)
+	lines, err := f.log.After(line.Offset(), max(1, first.of-first.n))
+	for _, next := range partsOfMessage(lines, first) {
+		parts = append(parts, next.Offset())
+	}
+	return parts, err
+}
+
+// completeMessages adds to consecutive lines the missing lines of the messages at both ends.
+func (f *conversation) completeMessages(lines []log.Line) ([]log.Line, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	begin, end := lines[0], lines[len(lines)-1]
+	first, _ := partOf(begin)
+	last, _ := partOf(end)
+	if first.n > 0 {
+		before, err := f.log.Latest(first.n, begin.Offset())
+		if err != nil {
+			return nil, err
+		}
+		lines = slices.Concat(partsOfMessage(before, first), lines)
+	}
+	if last.n+1 < last.of {
+		behind, err := f.log.After(end.Offset()+1, last.of-last.n-1)
+		if err != nil {
+			return nil, err
+		}
+		lines = slices.Concat(lines, partsOfMessage(behind, last))
+	}
+	return lines, nil
+}
+
+// partsOfMessage returns the lines that belong to the same multiline message as another.
+func partsOfMessage(lines []log.Line, as multilinePart) []log.Line {
+	return slices.DeleteFunc(lines, func(l log.Line) bool {
+		p, _ := partOf(l)
+		return p.message != as.message
 	})
 }

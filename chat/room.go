@@ -3,11 +3,13 @@ package chat
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"weir/chat/irc"
+	"weir/chat/log"
 )
 
 // room is an open room. Guarded by Service.mu, except for fields of its conversation.
@@ -183,4 +185,189 @@ func (s *core) openConversationLog(f *conversation, path, name string, now time.
 	f.lastUsed, f.appendBatch = now, f.newAppendJob()
 	f.deliveredOffset = l.Committed()
 	return nil
+}
+
+func (s *session) cmdKick(m *irc.Message) {
+	r := s.operatedRoom(m.Params[0])
+	if r == nil {
+		return
+	}
+	u := s.findMember(r, m.Params[1])
+	if u == nil {
+		return
+	}
+	reason := irc.Cut(irc.Param(m, 2), irc.MaxTopic)
+	if reason == "" {
+		reason = s.user.nick
+	}
+	kick := s.svc.userNotification(s.user, s, "KICK", r.name, u.nick, reason)
+	kick.sendToRoom(r)
+	if s.user.rooms[r] == nil { // a server operator who is not in the room
+		kick.sendTo(s)
+	}
+	r.removeMember(u)
+}
+
+// findMember returns the member with a nick. Otherwise it replies with an error and returns nil.
+func (s *session) findMember(r *room, nick string) *user {
+	u := s.svc.findUser(nick)
+	switch {
+	case u == nil:
+		s.numeric(irc.ErrNoSuchNick, irc.Word(irc.Cut(nick, irc.MaxNick)), "No such nick")
+	case r.members[u] == nil:
+		s.numeric(irc.ErrUserNotIn, u.nick, r.name, "They aren't on that channel")
+		return nil
+	}
+	return u
+}
+
+func (s *session) cmdInvite(m *irc.Message) {
+	if len(m.Params) < 2 {
+		for r := range s.user.invited {
+			s.numeric(irc.RplInviteList, r.name)
+		}
+		s.numeric(irc.RplEndOfInvites, "End of INVITE list")
+		return
+	}
+	r := s.joinedRoom(m.Params[1])
+	if r == nil {
+		return
+	}
+	u := s.svc.findUser(m.Params[0])
+	switch {
+	case u == nil:
+		s.numeric(irc.ErrNoSuchNick, irc.Cut(m.Params[0], irc.MaxNick), "No such nick")
+	case r.members[u] != nil:
+		s.numeric(irc.ErrUserOnChannel, u.nick, r.name, "is already on channel")
+	case r.hasFlag('i') && !s.user.rooms[r].isOperator():
+		s.numeric(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
+	default:
+		s.invite(r, u)
+	}
+}
+
+func (s *session) invite(r *room, u *user) {
+	u.addInvitation(r)
+	s.numeric(irc.RplInviting, u.nick, r.name)
+	if u.away != "" {
+		s.numeric(irc.RplAway, u.nick, u.away)
+	}
+	invite := s.svc.userNotification(s.user, s, "INVITE", u.nick, r.name)
+	invite.sendToUser(u)
+	for other, m := range r.members {
+		if m.isOperator() && other != s.user {
+			for _, session := range other.sessions {
+				if session.has(irc.CapInviteNotify) {
+					invite.sendTo(session)
+				}
+			}
+		}
+	}
+}
+
+// maxInvited limits the pending invitations of a user.
+const maxInvited = 64
+
+// addInvitation records an invitation until the user joins. Beyond maxInvited it drops invitations
+// to closed rooms first, and then any other.
+func (u *user) addInvitation(r *room) {
+	if u.invited == nil {
+		u.invited = map[*room]bool{}
+	}
+	maps.DeleteFunc(u.invited, func(other *room, _ bool) bool { return other.svc.rooms[irc.Fold(other.name)] != other })
+	for other := range u.invited {
+		if len(u.invited) < maxInvited {
+			break
+		}
+		delete(u.invited, other)
+	}
+	u.invited[r] = true
+}
+
+func (s *session) cmdTopic(m *irc.Message) {
+	if len(m.Params) < 2 {
+		r := s.svc.rooms[irc.Fold(m.Params[0])]
+		if r != nil && s.user.oper || r != nil && !r.hasFlag('s') {
+			s.sendTopic(r)
+		} else if r = s.joinedRoom(m.Params[0]); r != nil {
+			s.sendTopic(r)
+		}
+		if r != nil && r.topic == "" {
+			s.numeric(irc.RplNoTopic, r.name, "No topic is set")
+		}
+		return
+	}
+	r := s.joinedRoom(m.Params[0])
+	if r == nil {
+		return
+	}
+	if r.hasFlag('t') && !s.user.rooms[r].isOperator() && !s.user.oper {
+		s.numeric(irc.ErrChanOpNeeded, r.name, "You're not channel operator")
+		return
+	}
+	s.setTopic(r, irc.Cut(m.Params[1], irc.MaxTopic))
+}
+
+// setTopic enqueues a new topic. It is stored like a message and takes effect after that.
+func (s *session) setTopic(r *room, text string) {
+	u, now := s.user, s.svc.now
+	by := u.source
+	r.putLocked(post{sender: s, label: s.label, lastLine: true,
+		entry:   log.Entry{Time: now, Tags: u.tags(), Body: ":" + by + " TOPIC " + r.name + " :" + text},
+		command: "TOPIC", change: func(d *draft) {
+			d.topic, d.topicSetBy, d.topicSetAt = text, by, now
+		}})
+	s.deferredReply = true
+}
+
+// sendTopic sends the room's topic, if it has one.
+func (s *session) sendTopic(r *room) {
+	if r.topic != "" {
+		s.numeric(irc.RplTopic, r.name, r.topic)
+		s.numeric(irc.RplTopicWhoTime, r.name, r.topicSetBy, formatEpoch(r.topicSetAt))
+	}
+}
+
+func (s *session) cmdNames(m *irc.Message) {
+	name := irc.Param(m, 0)
+	r := s.svc.rooms[irc.Fold(name)]
+	if r == nil || !r.isVisibleTo(s.user) {
+		if name == "" {
+			name = "*"
+		}
+		s.numeric(irc.RplEndOfNames, irc.Cut(name, irc.MaxRoom), "End of NAMES list")
+		return
+	}
+	s.sendNames(r)
+}
+
+// sendNames sends the list of a room's members.
+func (s *session) sendNames(r *room) {
+	caps, kind := s.caps, "="
+	if r.hasFlag('s') {
+		kind = "@"
+	}
+	var words []string
+	for u, m := range r.members {
+		if !s.user.canSee(u) {
+			continue
+		}
+		name := u.nick
+		if caps.Has(irc.CapUserhostInNames) {
+			name = u.source
+		}
+		words = append(words, m.prefix(caps.Has(irc.CapMultiPrefix))+name)
+	}
+	if len(words) > 0 {
+		for _, line := range irc.Wrap(words, 400) {
+			s.replies = append(s.replies, ":"+s.svc.fixed.Name+" "+irc.RplNamReply+" "+s.nick()+" "+kind+" "+r.name+" :"+line+"\r\n"...)
+		}
+	}
+	s.numeric(irc.RplEndOfNames, r.name, "End of NAMES list")
+}
+
+// replyCollectorLocked returns a copy of the session that collects replies for it while another
+// goroutine owns the session. The caller holds mu.
+func (s *session) replyCollectorLocked() *session {
+	return &session{svc: s.svc, conn: s.conn, user: s.user, peer: s.peer, login: s.login, metadataSubs: s.metadataSubs, caps: s.caps}
 }

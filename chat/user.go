@@ -1,8 +1,10 @@
 package chat
 
 import (
+	"strings"
 	"time"
 
+	"weir/chat/account"
 	"weir/chat/irc"
 )
 
@@ -147,4 +149,204 @@ func (s *core) quitLocked(u *user, reason string) {
 		r.removeMember(u)
 	}
 	delete(s.users, irc.Fold(u.nick))
+}
+
+func (s *session) cmdNick(m *irc.Message) {
+	nick := irc.Param(m, 0)
+	switch {
+	case nick == "":
+		s.numeric(irc.ErrNoNick, "No nickname given")
+	case !irc.ValidNick(nick):
+		s.numeric(irc.ErrErroneusNick, nick, "Erroneous nickname")
+	case s.user == nil && s.login.Account != nil: // it will be named like its account
+		s.registration.Nick = nick
+		s.tryRegister()
+	case s.user == nil && (s.registration.Negotiating || strings.Contains(s.registration.Pass, ":")):
+		// it may still log in
+		s.registration.Nick = nick
+		s.tryRegister()
+	case s.user != nil && s.user.account != "" && irc.Fold(nick) != irc.Fold(s.user.account):
+		s.numeric(irc.ErrErroneusNick, nick, "Your nickname is the name of your account")
+	case s.svc.isNickTaken(nick, s):
+		s.numeric(irc.ErrNickInUse, nick, "Nickname is already in use")
+	case s.user != nil && s.isBannedAs(nick):
+		s.numeric(irc.ErrErroneusNick, nick, "This nickname is banned")
+	case s.user == nil:
+		s.registration.Nick = nick
+		s.tryRegister()
+	case nick != s.user.nick:
+		s.changeNick(nick)
+	}
+}
+
+// isBannedAs reports whether a server ban matches the session's user under another nick.
+func (s *session) isBannedAs(nick string) bool {
+	c := account.Client{Account: s.user.account, Addr: s.peer.Addr, Mask: nick + "!" + s.user.name + "@" + s.user.host}
+	_, banned := s.svc.env.accounts.Banned(c, s.svc.now)
+	return banned
+}
+
+// changeNick changes the nick of the session's user.
+func (s *session) changeNick(nick string) {
+	svc, u := s.svc, s.user
+	change := svc.userNotification(u, s, "NICK", nick)
+	folded := irc.Fold(nick) != irc.Fold(u.nick)
+	if folded {
+		svc.whowas.add(u, svc.now)
+		svc.notifyMonitors(u.nick, irc.RplMonOffline, u.nick)
+	}
+	delete(svc.users, irc.Fold(u.nick))
+	u.nick = nick
+	u.updateSource()
+	svc.users[irc.Fold(nick)] = u
+	svc.eachNeighbour(u, change.sendToUser)
+	if folded {
+		svc.notifyMonitors(nick, irc.RplMonOnline, u.source)
+	}
+}
+
+func (s *session) cmdSetname(m *irc.Message) {
+	if real := m.Params[0]; real == "" || len(real) > irc.MaxReal {
+		s.fail("SETNAME", "INVALID_REALNAME", "A real name has 1 to "+itoa(irc.MaxReal)+" bytes")
+	} else {
+		s.user.realname = real
+		change := s.svc.userNotification(s.user, s, "SETNAME", real)
+		change.requiredCaps = irc.CapSetname
+		s.svc.notifyNeighbours(s.user, change)
+	}
+}
+
+func (s *session) cmdAway(m *irc.Message) {
+	text := irc.Cut(irc.Param(m, 0), irc.MaxAway)
+	if s.user == nil {
+		if s.has(irc.CapPreAway) {
+			s.preAway = text
+		} else {
+			s.numeric(irc.ErrNotRegistered, "You have not registered")
+		}
+		return
+	}
+	s.setAway(text)
+}
+
+// setAway marks the user as away; "" marks it as back.
+func (s *session) setAway(text string) {
+	u := s.user
+	if text == "*" { // draft/pre-away: away without a text
+		text = "Away"
+	}
+	var params []string
+	if text == "" {
+		s.numeric(irc.RplUnaway, "You are no longer marked as being away")
+	} else {
+		s.numeric(irc.RplNowAway, "You have been marked as being away")
+		params = []string{text}
+	}
+	if u.away == text {
+		return
+	}
+	u.away = text
+	change := s.svc.userNotification(u, s, "AWAY", params...)
+	change.requiredCaps, change.skipRequester = irc.CapAwayNotify, true
+	s.svc.notifyNeighbours(u, change)
+}
+
+func (s *session) cmdIson(m *irc.Message) {
+	var online []string
+	for nick := range strings.FieldsSeq(strings.Join(m.Params, " ")) {
+		if u := s.svc.findUser(nick); u != nil {
+			online = append(online, u.nick)
+		}
+	}
+	s.numeric(irc.RplIson, strings.Join(online, " "))
+}
+
+func (s *session) cmdUserhost(m *irc.Message) {
+	var all []string
+	for _, nick := range m.Params[:min(5, len(m.Params))] {
+		if u := s.svc.findUser(nick); u != nil {
+			op, away := "", "+"
+			if u.oper {
+				op = "*"
+			}
+			if u.away != "" {
+				away = "-"
+			}
+			all = append(all, u.nick+op+"="+away+u.name+"@"+u.host)
+		}
+	}
+	s.numeric(irc.RplUserhost, strings.Join(all, " "))
+}
+
+// whowasHistorySize is how many users that left, or changed their nick, WHOWAS remembers. They are
+// not kept across restarts.
+const whowasHistorySize = 500
+
+// maxWhowasReplies limits the users that WHOWAS lists for one nick.
+const maxWhowasReplies = 16
+
+// whowasEntry is a user at the time it left.
+type whowasEntry struct {
+	foldedNick             string // folded nick
+	nick, name, host, real string
+	leftAt                 time.Time
+}
+
+// whowasHistory is a ring buffer of the latest users that left. Guarded by Service.mu.
+type whowasHistory struct {
+	entries []whowasEntry
+	next    int // index of the next entry, once the buffer is full
+}
+
+func (l *whowasHistory) add(u *user, at time.Time) {
+	g := whowasEntry{irc.Fold(u.nick), u.nick, u.name, u.host, u.realname, at}
+	if len(l.entries) < whowasHistorySize {
+		l.entries = append(l.entries, g)
+		return
+	}
+	l.entries[l.next] = g
+	l.next = (l.next + 1) % whowasHistorySize
+}
+
+// eachNamed calls f for the entries of a nick, the latest first, until f returns false.
+func (l *whowasHistory) eachNamed(key string, f func(whowasEntry) bool) {
+	for i := range l.entries {
+		g := l.entries[(l.next-1-i+2*len(l.entries))%len(l.entries)]
+		if g.foldedNick == key && !f(g) {
+			return
+		}
+	}
+}
+
+// cmdWhowas answers WHOWAS NICK[,NICK...] [COUNT].
+func (s *session) cmdWhowas(m *irc.Message) {
+	nicks := irc.Param(m, 0)
+	if nicks == "" {
+		s.numeric(irc.ErrNoNick, "No nickname given")
+		return
+	}
+	for i, nick := range strings.Split(nicks, ",") {
+		if i == maxTargets {
+			break
+		}
+		s.sendWhowas(nick, atoi(irc.Param(m, 1)))
+	}
+	s.numeric(irc.RplEndOfWhowas, irc.Cut(nicks, irc.MaxTopic), "End of WHOWAS")
+}
+
+// sendWhowas lists the last so many users of a nick; the maximum if most is not positive.
+func (s *session) sendWhowas(nick string, limit int) {
+	if limit <= 0 || limit > maxWhowasReplies {
+		limit = maxWhowasReplies
+	}
+	n := 0
+	s.svc.whowas.eachNamed(irc.Fold(nick), func(g whowasEntry) bool {
+		s.numeric(irc.RplWhowasUser, g.nick, g.name, g.host, "*", g.real)
+		s.numeric(irc.RplWhoisServer, g.nick, s.svc.fixed.Name, g.leftAt.UTC().Format(time.ANSIC))
+		n++
+		return n != limit
+	})
+	if n == 0 {
+		s.numeric(irc.ErrWasNoSuchNick, irc.Cut(nick, irc.MaxNick), "There was no such nickname")
+	}
 }
