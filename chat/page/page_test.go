@@ -224,6 +224,27 @@ func TestThePageFitsAPhoneInLightAndDark(t *testing.T) {
 	b.clean(h)
 }
 
+// A message that arrives between the press and the release of the mouse draws the lists again.
+func TestAClickIsNotLostWhenAMessageArrives(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, Config{}, chat.Options{})
+	h.account("ann", "correct horse")
+	b := open(t)
+	h.visit(b, "ann", "correct horse", "#a")
+	b.inRoom("#a")
+	b.say("/join #b")
+	b.inRoom("#b")
+	zoe := h.user("Zoe", "#a", textProtocol)
+	b.Until(`document.querySelector('#roomlist button[data-room="#a"]')`)
+	release := b.Hold(`#roomlist button[data-room="#a"]`)
+	zoe.send("PRIVMSG #a :a message meanwhile", "PING :x")
+	zoe.until(":x")
+	b.Until(`document.querySelector('#roomlist button[data-room="#a"] .badge')`)
+	release()
+	b.inRoom("#a")
+	b.clean(h)
+}
+
 // people lets users talk in the village.
 func people(h *host) {
 	h.t.Helper()

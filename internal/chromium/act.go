@@ -43,13 +43,21 @@ func (p *Page) Until(expression string) {
 // Click clicks the centre of an element.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
+	p.Hold(selector)()
+}
+
+// Hold presses the mouse's button on the middle of an element. The result releases it.
+func (p *Page) Hold(selector string) (release func()) {
+	p.t.Helper()
 	p.Until(fmt.Sprintf(`document.querySelector(%q)`, selector))
 	at := Eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "nearest", inline: "nearest"});
 		const r = e.getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2} })()`, selector))
 	p.Call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": at.X, "y": at.Y}, nil)
-	for _, kind := range []string{"mousePressed", "mouseReleased"} {
-		p.Call("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
+	button := func(event string) {
+		p.Call("Input.dispatchMouseEvent", map[string]any{"type": event, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}, nil)
 	}
+	button("mousePressed")
+	return func() { button("mouseReleased") }
 }
 
 // Write types text into the focused element.
