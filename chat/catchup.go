@@ -55,7 +55,7 @@ func (s *session) catchUp(sub *subscription) {
 	}
 	if s.flushRepliesLocked() {
 		sub.sentUpTo = upTo
-		sub.state = live
+		subscriptionLife.move(&sub.state, live)
 		f.idleWaiters.wakeLocked()
 	} else {
 		s.svc.closeSlow(s)

@@ -158,7 +158,7 @@ func (f *conversation) unsubscribeLocked(s *session) {
 	for i, sub := range f.subscriptions {
 		if sub.session == s {
 			f.svc.saveReadMarkerLocked(sub, ifWritten)
-			sub.state = unsubscribed
+			subscriptionLife.move(&sub.state, unsubscribed)
 			f.idleWaiters.wakeLocked()
 			f.subscriptions = slices.Delete(f.subscriptions, i, i+1)
 			f.lastUsed = f.svc.now

@@ -138,7 +138,7 @@ func (f *conversation) subscribePairLocked() {
 			sub := f.subscribeLocked(s)
 			sub.sentUpTo = f.batch.First
 			if s.directsResumption == isResumed {
-				sub.state = live
+				subscriptionLife.move(&sub.state, live)
 			}
 			s.directs = append(s.directs, f)
 		}

@@ -266,9 +266,9 @@ func (s *core) readSession(t *task, c conn, state []byte) (x *session, missed []
 	x.registration, x.failedLogins, x.preAway, x.unhandled, x.lastInputAt = st.Reg, st.Failures, st.Away, st.In, st.Heard
 	switch {
 	case st.Asked:
-		x.liveness = pinged
+		livenessLife.move(&x.liveness, pinged)
 	case st.User != "":
-		x.liveness = responsive
+		livenessLife.move(&x.liveness, responsive)
 	}
 	x.splitter.Skipping, x.metadataSubs = st.Skipping, st.Subs
 	if st.Account != "" {
@@ -342,7 +342,7 @@ func (s *core) restoreSubscriptions(t *task, x *session, st *sessionState) (miss
 // unless a delivery failed.
 func (s *session) subscribeFrom(t *task, f *conversation, seen int64) (missed []byte) {
 	sub := f.subscribeLocked(s)
-	sub.state = live
+	subscriptionLife.move(&sub.state, live)
 	if seen >= f.deliveredOffset {
 		return nil
 	}

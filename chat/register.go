@@ -242,7 +242,8 @@ func (s *session) registerLocked(metadata map[string]string) {
 		return
 	}
 	requestedNick := s.registration.Nick
-	s.registration, s.user, s.lastInputAt, s.liveness = nil, u, svc.now, justRegistered
+	s.registration, s.user, s.lastInputAt = nil, u, svc.now
+	livenessLife.move(&s.liveness, justRegistered)
 	first := len(u.sessions) == 0
 	u.sessions = append(u.sessions, s)
 	svc.users[irc.Fold(u.nick)] = u

@@ -109,7 +109,7 @@ func (s *session) inputLocked(in []byte, r *turn) error {
 	if s.registration == nil { // before registration, time counts from the start of the connection
 		s.lastInputAt = s.svc.now
 		if s.liveness == pinged {
-			s.liveness = responsive
+			livenessLife.move(&s.liveness, responsive)
 		}
 	}
 	if len(s.unhandled) > 0 {
@@ -192,7 +192,7 @@ func (s *session) checkLiveness(now time.Time, r *turn) {
 		s.endErr = errTimeout
 		return
 	}
-	s.liveness = pinged
+	livenessLife.move(&s.liveness, pinged)
 	s.replies = append(s.replies, "PING :"+s.svc.fixed.Name+"\r\n"...)
 	r.wakeAt = s.lastInputAt.Add(limit + limit/2)
 }
@@ -227,7 +227,7 @@ func (s *session) run(in []byte, r *turn) error {
 	}
 	r.output, s.replies = s.replies, nil
 	if s.liveness == justRegistered && !held { // otherwise a wake-up is due and sets the timer
-		s.liveness = responsive
+		livenessLife.move(&s.liveness, responsive)
 		r.wakeAt = s.lastInputAt.Add(s.svc.options().PingAfter)
 	}
 	return s.endErr
@@ -349,7 +349,7 @@ func (s *session) runWorkLocked() {
 		s.leaveTaskLocked()
 	}, s.abandonTaskLocked)
 	if s.task != nil {
-		s.ownership = ownedByTask
+		ownershipLife.move(&s.ownership, ownedByTask)
 	}
 }
 
@@ -362,7 +362,7 @@ func (s *session) leaveTaskLocked() {
 	case closedDuringTask:
 		s.departLocked(connectionBroke)
 	case ownedByTask:
-		s.ownership = ownedByServe
+		ownershipLife.move(&s.ownership, ownedByServe)
 	}
 	s.conn.Post()
 }
@@ -387,7 +387,7 @@ const (
 // closeLocked ends the session, or lets its task end first. The caller holds mu.
 func (s *session) closeLocked(cause closeCause) {
 	if s.ownership != ownedByServe {
-		s.ownership = closedDuringTask
+		ownershipLife.move(&s.ownership, closedDuringTask)
 		return
 	}
 	s.departLocked(cause)

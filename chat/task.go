@@ -34,7 +34,8 @@ type task struct {
 type taskState uint8
 
 const (
-	taskRuns      taskState = iota // its function runs
+	taskNew       taskState = iota // it has not started
+	taskRuns                       // its function runs
 	taskAwaitsJob                  // a worker pool has its job
 	taskPaused                     // it waits for an event
 	taskReady                      // the event has occurred: it continues before mu is released
@@ -81,17 +82,18 @@ func (t *task) failure(panicked any) error {
 
 // continueTaskLocked runs a task until it pauses or ends. The caller holds mu.
 func (s *core) continueTaskLocked(t *task) {
-	t.state, t.job, t.wantsTurn = taskRuns, nil, false
+	taskLife.move(&t.state, taskRuns)
+	t.job, t.wantsTurn = nil, false
 	if _, paused := t.next(); !paused {
 		s.endTaskLocked(t)
 	} else if t.job != nil {
-		t.state = taskAwaitsJob
+		taskLife.move(&t.state, taskAwaitsJob)
 		s.effects.jobs = append(s.effects.jobs, t)
 	}
 }
 
 func (s *core) endTaskLocked(t *task) {
-	t.state = taskDone
+	taskLife.move(&t.state, taskDone)
 	delete(s.tasks, t)
 }
 
@@ -119,7 +121,9 @@ func (t *task) awaitTurn() {
 
 // pause waits until wakeLocked is called.
 func (t *task) pause() {
-	t.state = taskPaused
+	if t.stopReason == nil {
+		taskLife.move(&t.state, taskPaused)
+	}
 	t.yieldToService()
 }
 
@@ -137,7 +141,7 @@ func (s *core) continueReadyTasksLocked() {
 // is not paused. The caller holds mu.
 func (t *task) wakeLocked() {
 	if t.state == taskPaused {
-		t.state = taskReady
+		taskLife.move(&t.state, taskReady)
 		t.svc.readyTasks = append(t.svc.readyTasks, t)
 	}
 }
