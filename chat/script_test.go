@@ -2,42 +2,15 @@ package chat
 
 import (
 	"encoding/base64"
-	"fmt"
-	"os"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"weir/chat/account"
-	"weir/chat/internal/pattern"
+	"weir/chat/internal/scripttest"
 )
-
-// A script is a conversation. Its lines are
-//
-//	# a comment
-//	account NAME PASSWORD [ROLE]      creates an account
-//	option NAME VALUE                 sets an option of the server, before any client connects
-//	NAME connects                     a new client connects
-//	NAME comes [CAP...]               connects and registers by this nick, and skips the welcome
-//	NAME logs in AS PASSWORD [CAP...] the same by SASL PLAIN; AS is ACCOUNT or ACCOUNT@DEVICE
-//	NAME > LINE                       sends
-//	NAME < PATTERN                    receives: the next line matches
-//	NAME ~ PATTERN                    receives, after any other lines
-//	NAME = nothing                    receives nothing more until the server is idle
-//	NAME = closed                     its connection ends
-//	NAME leaves                       closes its connection, and waits for the server to notice
-//	restart                           the server stops and starts on the same data
-//
-// In a pattern * matches any text. {NAME} matches a word without space, semicolon and comma: the
-// same one at each use of NAME.
-type script struct {
-	t       *testing.T
-	s       *server
-	clients map[string]*client
-	words   pattern.Words
-	at      string // file and line
-}
 
 func TestTheServerAnswersAsTheConversationsSay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -49,132 +22,100 @@ func TestTheServerAnswersAsTheConversationsSay(t *testing.T) {
 			for _, file := range files {
 				t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 					t.Parallel()
-					text, err := os.ReadFile(file)
-					if err != nil {
-						t.Fatal(err)
-					}
-					x := &script{t: t, s: startServer(t, way, Options{}), clients: map[string]*client{}, words: pattern.Words{}}
-					for i, line := range strings.Split(string(text), "\n") {
-						x.at = fmt.Sprintf("%s:%d", file, i+1)
-						x.do(line)
-					}
+					scripttest.Play(t, file, scripted{startServer(t, way, Options{})})
 				})
 			}
 		})
 	}
 }
 
-func (x *script) do(line string) {
-	words := strings.Fields(line)
-	switch {
-	case len(words) == 0 || strings.HasPrefix(line, "#"):
-	case words[0] == "account":
-		x.s.account(words[1], words[2], account.Role(append(words, string(account.Member))[3]))
-	case words[0] == "option":
-		x.option(words[1], strings.TrimSpace(strings.SplitN(line, " ", 3)[2]))
-	case words[0] == "restart":
-		x.s.halt()
-		x.s.run()
-	case len(words) < 2:
-		x.t.Fatalf("%s: got the step %q, want a client's name, a verb and its arguments", x.at, line)
-	default:
-		x.s.run()
-		x.step(words[0], words[1], words[2:], line)
-	}
+// scripted is a server as scripts use it.
+type scripted struct{ *server }
+
+func (s scripted) Need([]string) {} // this server has all
+
+func (s scripted) Account(name, password string, role account.Role) {
+	s.account(name, password, role)
 }
 
-func (x *script) option(name, value string) {
+func (s scripted) SetOption(name, value string) {
 	switch name {
 	case "registration":
-		x.s.o.Registration = account.Registration(value)
+		s.o.Registration = account.Registration(value)
 	case "motd":
-		x.s.o.MOTD = value
+		s.o.MOTD = value
 	case "login-only":
-		x.s.o.LoginOnly = true
+		s.o.LoginOnly = true
 	default:
-		x.t.Fatalf("%s: got the option %s, want a known one", x.at, name)
+		s.t.Fatalf("got the option %s, want a known one", name)
 	}
 }
 
-func (x *script) step(name, verb string, rest []string, line string) {
-	c := x.clients[name]
-	if c == nil && verb != "connects" && verb != "comes" && verb != "logs" {
-		x.t.Fatalf("%s: client %s is not connected, want a step before that connects it", x.at, name)
-	}
-	_, text, _ := strings.Cut(line, " "+verb+" ")
-	switch verb {
-	case "connects":
-		x.clients[name] = x.s.client(name)
-	case "comes":
-		x.clients[name] = x.s.user(name, rest...)
-	case "logs":
-		x.logIn(name, rest[1], rest[2], rest[3:])
-	case ">":
-		c.send(x.words.Fill(text))
-	case "<":
-		x.receive(c, text, false)
-	case "~":
-		x.receive(c, text, true)
-	case "leaves":
-		x.leave(c)
-	case "=":
-		x.silent(c, rest[0])
-	default:
-		x.t.Fatalf("%s: got the step %q, want a known verb", x.at, line)
-	}
+func (s scripted) Start() { s.run() }
+
+func (s scripted) Restart() {
+	s.halt()
+	s.run()
 }
 
-func (x *script) logIn(name, login, password string, caps []string) {
-	c := x.s.client(name)
+func (s scripted) Connect(name string) scripttest.Client {
+	return scriptedClient{s.client(name), s.server}
+}
+
+func (s scripted) Register(name string, caps []string) scripttest.Client {
+	return scriptedClient{s.user(name, caps...), s.server}
+}
+
+func (s scripted) LogIn(name, login, password string, caps []string) scripttest.Client {
+	c := s.client(name)
 	nick, _, _ := strings.Cut(login, "@")
-	x.clients[name] = c
 	c.send("CAP REQ :"+strings.Join(append([]string{"sasl"}, caps...), " "), "NICK "+nick, "USER "+nick+" 0 * :"+nick, "AUTHENTICATE PLAIN")
 	c.send("AUTHENTICATE " + plain(login, password))
 	c.until(" 903 ")
 	c.send("CAP END")
 	c.until(" 221 " + nick)
+	return scriptedClient{c, s.server}
 }
 
-// receive reads the next line, which must match, or with skip the first line that matches.
-func (x *script) receive(c *client, want string, skip bool) {
-	x.t.Helper()
-	var passed []string
+// scriptedClient is a client as scripts use it. Its methods end the test if they fail.
+type scriptedClient struct {
+	*client
+	s *server
+}
+
+var errEnded = errors.New("the connection has ended")
+
+func (c scriptedClient) Send(line string) error {
+	c.send(line)
+	return nil
+}
+
+func (c scriptedClient) Line() (string, error) {
+	line, ok := c.line()
+	if !ok {
+		return "", errEnded
+	}
+	return line, nil
+}
+
+func (c scriptedClient) Sync() ([]string, error) { return c.sync(), nil }
+
+func (c scriptedClient) Rest() (lines []string, _ error) {
 	for {
 		line, ok := c.line()
 		if !ok {
-			x.t.Fatalf("%s: %s's connection ended, want %s\nbefore it:\n%s", x.at, c.name, want, strings.Join(passed, "\n"))
+			return lines, nil
 		}
-		if x.words.Fits(want, line) {
-			return
-		}
-		if passed = append(passed, line); !skip {
-			x.t.Fatalf("%s: %s received\n\t%s\nwant\n\t%s", x.at, c.name, line, want)
-		}
+		lines = append(lines, line)
 	}
 }
 
-func (x *script) silent(c *client, what string) {
-	if what == "closed" {
-		for {
-			line, ok := c.line()
-			if !ok {
-				return
-			}
-			if !strings.HasPrefix(line, "ERROR ") {
-				x.t.Fatalf("%s: %s received %q, want its connection closed", x.at, c.name, line)
-			}
-		}
-	}
-	if lines := c.sync(); len(lines) > 0 {
-		x.t.Fatalf("%s: %s received\n\t%s\nwant nothing", x.at, c.name, strings.Join(lines, "\n\t"))
-	}
-}
-
-// leave closes a connection and waits until the server has noticed.
-func (x *script) leave(c *client) {
-	before := x.s.chat.Counts().Sessions
+// Leave closes the connection and waits until the server has noticed.
+func (c scriptedClient) Leave() ([]string, error) {
+	before := c.s.chat.Counts().Sessions
 	c.conn.Close()
-	waitFor(x.t, func() bool { return x.s.chat.Counts().Sessions < before })
+	waitFor(c.t, func() bool { return c.s.chat.Counts().Sessions < before })
+	return nil, nil
 }
 
 // plain returns the response of SASL PLAIN.
