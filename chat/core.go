@@ -51,6 +51,8 @@ type core struct {
 	readyTasks taskQueue          // to continue before the call ends
 	opening    taskLock           // serializes opening, closing and renaming of logs
 	effects    effects
+	// a task closes idle conversations
+	closingIdle bool
 
 	// Handover: see handover.go.
 	frozenSessions     map[*session]struct{}
@@ -129,10 +131,23 @@ func (s *core) tickLocked() {
 	}
 	s.retryStatesLocked()
 	if s.phase == phaseOpen {
-		s.startTaskLocked(ordinaryJobs, s.closeIdle, func(reason error) {
-			s.fixed.Log.Error("idle conversations were not closed", "error", reason)
-		})
+		s.startClosingIdleLocked()
 	}
+}
+
+// startClosingIdleLocked starts a task that closes idle conversations, unless there is one. The
+// caller holds mu.
+func (s *core) startClosingIdleLocked() {
+	if s.closingIdle {
+		return
+	}
+	s.closingIdle = true
+	s.startTaskLocked(ordinaryJobs, func(t *task) {
+		defer func() { s.closingIdle = false }()
+		s.closeIdle(t)
+	}, func(reason error) {
+		s.fixed.Log.Error("idle conversations were not closed", "error", reason)
+	})
 }
 
 // Counts are totals since Open, and current sizes.
@@ -162,11 +177,4 @@ func (s *core) countsNow() Counts {
 	all := s.counts
 	all.Sessions, all.Users, all.Rooms, all.Directs = s.sessionCount, len(s.users), len(s.rooms), len(s.directs)
 	return all
-}
-
-// Counts returns all counters.
-func (s *Service) Counts() Counts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.countsNow()
 }

@@ -219,8 +219,8 @@ func setModeLetter(set string, letter byte, on bool, all string) string {
 }
 
 // settings are the stored properties of a room besides its name, messages and members: the contents
-// of its state file. Guarded by Service.mu. Only the commit stage that has the room changes them,
-// after the change is on disk: see change.go.
+// of its state file. Guarded by Service.mu. Only the commit task of the room changes them, after
+// the change is on disk: see change.go.
 type settings struct {
 	createdAt   time.Time
 	formerNames []string // former names, folded

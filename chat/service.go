@@ -209,3 +209,10 @@ func (s *Service) runPeriodicTasks(ctx context.Context) {
 		}
 	}
 }
+
+// Counts returns all counters.
+func (s *Service) Counts() Counts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.countsNow()
+}

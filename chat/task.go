@@ -80,8 +80,12 @@ func (t *task) failure(panicked any) error {
 	return fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
 }
 
-// continueTaskLocked runs a task until it pauses or ends. The caller holds mu.
+// continueTaskLocked runs a task until it pauses or ends. It does nothing if the task was stopped
+// meanwhile: a job may end after that, and an event occur before. The caller holds mu.
 func (s *core) continueTaskLocked(t *task) {
+	if t.state == taskDone {
+		return
+	}
 	taskLife.move(&t.state, taskRuns)
 	t.job, t.wantsTurn = nil, false
 	if _, paused := t.next(); !paused {
@@ -155,7 +159,7 @@ func (t *task) yieldToService() {
 // taskQueue holds tasks that wait for the same event.
 type taskQueue []*task
 
-// waitLocked pauses a task until the queue is woken.
+// wait pauses a task until the queue is woken.
 func (q *taskQueue) wait(t *task) {
 	*q = append(*q, t)
 	t.pause()

@@ -68,18 +68,24 @@ func (s *Service) newPool(name string, workers, capacity int) (*flow.Net[*task],
 func (s *Service) runJobs(t *task, out *flow.Out[*task]) {
 	for goesOn := true; goesOn; {
 		t.job()
-		s.mu.Lock()
-		s.now = s.fixed.Now()
-		s.continueTaskLocked(t)
-		goesOn = s.takeJobLocked(t)
-		s.unlockAndPut(func(other *task) {
-			if other.pool == t.pool { // a stage puts into its own net by its Out
-				out.Put([]*task{other})
-			} else {
-				s.putJob(other)
-			}
-		})
+		goesOn = s.continueOnWorker(t, out)
 	}
+}
+
+// continueOnWorker continues a task whose job has ended. It reports whether the worker goes on with
+// the next job of the task.
+func (s *Service) continueOnWorker(t *task, out *flow.Out[*task]) (goesOn bool) {
+	s.mu.Lock()
+	defer s.unlockAndPut(func(other *task) {
+		if other.pool == t.pool { // a stage puts into its own net by its Out
+			out.Put([]*task{other})
+		} else {
+			s.putJob(other)
+		}
+	})
+	s.now = s.fixed.Now()
+	s.continueTaskLocked(t)
+	return s.takeJobLocked(t)
 }
 
 // takeJobLocked takes the next job of a task from the jobs for the pools, and reports whether it
