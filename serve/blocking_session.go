@@ -363,7 +363,18 @@ func (h *blockingSession) recover(err *error) {
 
 // Send implements Conn. It reports whether the bytes were written or queued.
 func (h *blockingSession) Send(p []byte) bool {
-	if !h.outbox.put(p, h, h.options.SendQueue) {
+	return h.afterSend(h.outbox.put(p, h, h.options.SendQueue))
+}
+
+// output implements batchConn.
+func (h *blockingSession) output() (*outbox, nonblockingWriter, int) {
+	return &h.outbox, h.sessionHost, h.options.SendQueue
+}
+
+// afterSend implements batchConn. It interrupts the owner if bytes are queued that the owner may
+// not have seen.
+func (h *blockingSession) afterSend(taken bool) bool {
+	if !taken {
 		h.counters.sendsRefused.Add(1)
 		return false
 	}

@@ -83,11 +83,19 @@ func (c *conn) read(p []byte) (int, error) {
 // meanwhile.
 func (c *conn) tryWrite(p []byte) (int, error) {
 	n, errno := rawWrite(c.fd, p)
+	if errno != 0 {
+		return c.wrote(0, errno)
+	}
+	return c.wrote(n, nil)
+}
+
+// wrote implements nonblockingWriter.
+func (c *conn) wrote(n int, err error) (int, error) {
 	switch {
-	case errno == syscall.EAGAIN:
+	case err == syscall.EAGAIN:
 		return 0, nil
-	case errno != 0:
-		return 0, os.NewSyscallError("write", errno)
+	case err != nil:
+		return 0, os.NewSyscallError("write", err)
 	}
 	c.countWritten(n)
 	return n, nil
@@ -132,11 +140,20 @@ func (c *conn) started() { c.loop.mustYield.Store(true) }
 
 // Send implements Conn. It reports whether the bytes were written or queued.
 func (c *conn) Send(p []byte) bool {
-	if c.outbox.put(p, c, c.loop.options.SendQueue) {
-		return true
+	return c.afterSend(c.outbox.put(p, c, c.loop.options.SendQueue))
+}
+
+// output implements batchConn.
+func (c *conn) output() (*outbox, nonblockingWriter, int) {
+	return &c.outbox, c, c.loop.options.SendQueue
+}
+
+// afterSend implements batchConn.
+func (c *conn) afterSend(taken bool) bool {
+	if !taken {
+		c.loop.counters.sendsRefused.Add(1)
 	}
-	c.loop.counters.sendsRefused.Add(1)
-	return false
+	return taken
 }
 
 // Post implements Conn.

@@ -10,6 +10,8 @@ import (
 type nonblockingWriter interface {
 	// tryWrite returns how many bytes the kernel took. An error means that it will take no more.
 	tryWrite(p []byte) (int, error)
+	// wrote handles the result of a write to the descriptor, and returns what tryWrite returns.
+	wrote(n int, err error) (int, error)
 	// inFlight reports whether the peer's kernel has yet to acknowledge written bytes, as far as
 	// that is known.
 	inFlight() bool
@@ -33,21 +35,34 @@ type outbox struct {
 func (b *outbox) put(p []byte, t nonblockingWriter, limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || limit >= 0 && len(b.queue) > 0 && len(b.queue)+len(p) > limit {
+	if !b.takesLocked(p, limit) {
 		return false
 	}
 	n := 0
-	if !b.ownerWriting && len(b.queue) == 0 {
+	if b.canWriteLocked() {
 		var err error
 		if n, err = t.tryWrite(p); err != nil {
 			return false
 		}
 	}
-	if n < len(p) {
-		b.queue = append(b.queue, p[n:]...)
+	b.queueLocked(p[n:])
+	return true
+}
+
+// takesLocked reports whether p may be written or queued.
+func (b *outbox) takesLocked(p []byte, limit int) bool {
+	return !b.closed && (limit < 0 || len(b.queue) == 0 || len(b.queue)+len(p) <= limit)
+}
+
+// canWriteLocked reports whether the kernel may be given bytes: no others are to come before them.
+func (b *outbox) canWriteLocked() bool { return !b.ownerWriting && len(b.queue) == 0 }
+
+// queueLocked queues what the kernel has not taken.
+func (b *outbox) queueLocked(rest []byte) {
+	if len(rest) > 0 {
+		b.queue = append(b.queue, rest...)
 		b.nonEmpty.Store(true)
 	}
-	return true
 }
 
 // flush writes queued bytes until the kernel takes no more. It returns true if the queue is empty.

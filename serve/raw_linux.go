@@ -49,3 +49,10 @@ func tcpAddr(ip []byte, port *uint16) net.Addr {
 	bytes := (*[2]byte)(unsafe.Pointer(port))
 	return &net.TCPAddr{IP: append(net.IP(nil), ip...), Port: int(bytes[0])<<8 | int(bytes[1])}
 }
+
+// rawEnter is io_uring_enter: it submits entries of a ring, and waits for completions. None of the
+// submissions waits.
+func rawEnter(ring, submit, wait int, flags uintptr) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(sysRingEnter, uintptr(ring), uintptr(submit), uintptr(wait), flags, 0, 0)
+	return int(n), errno
+}

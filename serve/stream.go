@@ -232,11 +232,23 @@ func (s *stream) tryWrite(p []byte) (int, error) {
 		n, err = writeFD(fd, p)
 		return true
 	})
-	switch {
-	case errors.Is(rawErr, os.ErrDeadlineExceeded): // interrupted: the owner will write it
+	if rawErr != nil {
+		return s.cannotWrite(rawErr)
+	}
+	return s.wrote(n, err)
+}
+
+// cannotWrite returns what tryWrite returns if the descriptor cannot be used now.
+func (s *stream) cannotWrite(err error) (int, error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) { // interrupted: the owner will write it
 		return 0, nil
-	case rawErr != nil:
-		return 0, rawErr
+	}
+	return 0, err
+}
+
+// wrote implements nonblockingWriter.
+func (s *stream) wrote(n int, err error) (int, error) {
+	switch {
 	case err == syscall.EAGAIN:
 		return 0, nil
 	case err != nil:
