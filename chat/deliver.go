@@ -14,7 +14,8 @@ type delivery struct {
 	sendAll      func() // job that sends the batch to the receivers
 	receivers    []receiver
 	views        [irc.Views]encodedBatch
-	senderText   []byte // batch as encoded for a sender
+	senderTexts  []byte     // batch as encoded for its senders, one after the other
+	outgoing     []outgoing // texts for the receivers
 }
 
 // receiver is a subscriber to which a batch is written.
@@ -61,11 +62,7 @@ func (s *core) takeDeliveryLocked() *delivery {
 		return d
 	}
 	d := new(delivery)
-	d.sendAll = func() {
-		for i := range d.receivers {
-			d.send(&d.receivers[i])
-		}
-	}
+	d.sendAll = func() { d.send(s.env.fanout) }
 	return d
 }
 
@@ -133,46 +130,61 @@ func (f *conversation) receiversLocked() []*subscription {
 	return f.subscriptions
 }
 
-// send writes the current batch to a subscriber by one Send.
-func (d *delivery) send(r *receiver) {
+// send writes the current batch to all receivers.
+func (d *delivery) send(by fanout) {
+	d.senderTexts = d.senderTexts[:0]
+	for i := range d.receivers {
+		r := &d.receivers[i]
+		if text := d.textFor(r); len(text) > 0 {
+			d.outgoing = append(d.outgoing, outgoing{r.session.conn, text, &r.tookBatch})
+		} else {
+			r.tookBatch = true
+		}
+	}
+	by.SendAll(d.outgoing)
+	clear(d.outgoing)
+	d.outgoing = d.outgoing[:0]
+}
+
+// textFor returns the current batch as a receiver is sent it.
+func (d *delivery) textFor(r *receiver) []byte {
 	f := d.conversation
 	e := d.encode(f, r.caps.View())
-	text := e.text
 	if r.hasOwnPosts && (r.hasLabeledPosts || !r.caps.Has(irc.CapEchoMessage) || f.isSelfConversation()) {
-		text = d.textForSender(f, r.session, r.caps, e)
+		return d.textForSender(f, r.session, r.caps, e)
 	}
-	r.tookBatch = len(text) == 0 || r.session.conn.Send(text)
+	return e.text
 }
 
 // textForSender returns the batch as its sender receives it: without its own messages if the client
 // lacks echo-message, and with labels where its commands had some.
 func (d *delivery) textForSender(f *conversation, s *session, caps irc.Caps, e *encodedBatch) []byte {
-	d.senderText = d.senderText[:0]
+	start := len(d.senderTexts)
 	for i := range f.batchPosts {
 		p := &f.batchPosts[i]
 		switch {
 		case p.sender != s:
-			d.senderText = append(d.senderText, e.line(i)...)
+			d.senderTexts = append(d.senderTexts, e.line(i)...)
 		case p.isMessage && !caps.Has(irc.CapEchoMessage):
 			if p.label != "" && p.lastLine {
-				d.senderText = f.svc.appendAck(d.senderText, p.label)
+				d.senderTexts = f.svc.appendAck(d.senderTexts, p.label)
 			}
 		case p.label != "" && len(e.line(i)) > 0:
-			d.senderText = appendLabeled(d.senderText, p.label, e.line(i))
+			d.senderTexts = appendLabeled(d.senderTexts, p.label, e.line(i))
 		case p.label != "": // the client lacks the capability for this line
-			d.senderText = f.svc.appendAck(d.senderText, p.label)
+			d.senderTexts = f.svc.appendAck(d.senderTexts, p.label)
 		default:
-			d.senderText = append(d.senderText, e.line(i)...)
+			d.senderTexts = append(d.senderTexts, e.line(i)...)
 		}
 	}
 	if f.isSelfConversation() { // a user who writes to itself receives the message besides its echo
 		for i := range f.batchPosts {
 			if p := &f.batchPosts[i]; p.sender == s && p.isMessage {
-				d.senderText = append(d.senderText, e.line(i)...)
+				d.senderTexts = append(d.senderTexts, e.line(i)...)
 			}
 		}
 	}
-	return d.senderText
+	return d.senderTexts[start:]
 }
 
 // appendLabeled appends a line, or the first of several lines, with a label.

@@ -15,6 +15,7 @@ type environment struct {
 	storage  storage
 	accounts accounts
 	searcher messageSearcher
+	fanout   fanout
 	// returns a text that no client can guess
 	randomText func() string
 }
@@ -33,6 +34,19 @@ type conn interface {
 	Delivered() (sent, acknowledged bool)
 	// CanMove reports whether the connection can be handed over to another process.
 	CanMove() bool
+}
+
+// fanout sends texts to many connections. Only jobs call it.
+type fanout interface {
+	// SendAll sends each text to its connection, as conn.Send does.
+	SendAll([]outgoing)
+}
+
+// outgoing is a text for one connection.
+type outgoing struct {
+	conn  conn
+	text  []byte
+	taken *bool // receives whether the connection took the text
 }
 
 // storage holds logs and files of conversations. Names are paths in the data directory.

@@ -28,6 +28,7 @@ type Service struct {
 	goroutines sync.WaitGroup  // goroutines started by Open
 	// semaphore of password checks; capacity passwordChecksAtOnce, never closed
 	passwordChecks chan struct{}
+	fanouts        fanouts // used by the commit workers, closed after their end
 
 	indexMu    sync.Mutex    // guards index and indexError
 	index      *search.Index // nil: not needed yet
@@ -71,7 +72,7 @@ func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{dataDir: dir, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
-	s.init(o, environment{storage: storage, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
+	s.init(o, environment{storage: storage, accounts: accounts, searcher: s, fanout: &s.fanouts, randomText: rand.Text}, o.Now())
 	rand.Read(s.cloakSeed[:])
 	s.readNetworks()
 	if err := s.startGoroutines(); err != nil {
@@ -122,6 +123,7 @@ func (s *Service) stopGoroutines() {
 		}
 	}
 	s.goroutines.Wait()
+	s.fanouts.close()
 }
 
 // Close stops the chat: pending posts are committed, read markers are written and files are closed.

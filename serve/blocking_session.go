@@ -371,8 +371,8 @@ func (h *blockingSession) output() (*outbox, nonblockingWriter, int) {
 	return &h.outbox, h.sessionHost, h.options.SendQueue
 }
 
-// afterSend implements batchConn. It interrupts the owner if bytes are queued that the owner may
-// not have seen.
+// afterSend implements batchConn, and reports whether the bytes were taken. It interrupts the owner
+// if bytes are queued that the owner may not have seen.
 func (h *blockingSession) afterSend(taken bool) bool {
 	if !taken {
 		h.counters.sendsRefused.Add(1)

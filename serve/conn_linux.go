@@ -148,7 +148,7 @@ func (c *conn) output() (*outbox, nonblockingWriter, int) {
 	return &c.outbox, c, c.loop.options.SendQueue
 }
 
-// afterSend implements batchConn.
+// afterSend implements batchConn, and reports whether the bytes were taken.
 func (c *conn) afterSend(taken bool) bool {
 	if !taken {
 		c.loop.counters.sendsRefused.Add(1)

@@ -9,9 +9,9 @@ type Outgoing struct {
 	Taken bool   // the result: what [Conn.Send] would have returned
 }
 
-// Fanout sends texts to many connections by few system calls. The zero value is ready for use, and
-// its owner closes it. The kernel takes a list of sends at once
-// (io_uring), so no receiver that wakes up preempts the sender between two sends.
+// Fanout sends texts to many connections by few system calls. The kernel takes a list of sends at
+// once (io_uring), so no receiver that wakes up preempts the sender between two sends. The zero
+// value is ready for use, and its owner closes it.
 //
 // Where the kernel refuses io_uring, a Fanout sends each text by a system call of its own. It is
 // refused on other systems than Linux, before Linux 5.18, in many containers (seccomp), and by the
@@ -35,7 +35,8 @@ type batchConn interface {
 	Conn
 	// output returns the outbox, where it writes to, and the limit of its queue.
 	output() (*outbox, nonblockingWriter, int)
-	// afterSend ends a Send, without the lock of the outbox. It returns taken.
+	// afterSend ends a Send, without the lock of the outbox, and reports whether the bytes were
+	// taken.
 	afterSend(taken bool) bool
 }
 

@@ -102,8 +102,8 @@ func TestAFanoutKeepsTheOrderOfAConnection(t *testing.T) {
 	})
 }
 
-// What the kernel does not take is queued up to the limit, and arrives in order. Other connections
-// of the batch are not affected.
+// Bytes that the kernel does not take are queued up to the limit, and arrive in order. Other
+// connections of the batch are not affected.
 func TestAFanoutQueuesWhatTheKernelDoesNotTake(t *testing.T) {
 	eachFanout(t, func(t *testing.T, w Way, by *Fanout) {
 		s, opened := reachableService()

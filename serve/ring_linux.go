@@ -24,7 +24,7 @@ type sendRing struct {
 	head    *atomic.Uint32 // of the completion queue
 	endTail *atomic.Uint32 // of the completion queue
 
-	next    uint32           // tail of the submission queue, with the sends that are not submitted yet
+	next    uint32           // tail of the submission queue, unsubmitted sends included
 	count   int              // sends that are not submitted yet
 	texts   [ringSize][]byte // of those sends
 	results [ringSize]int32

@@ -1,0 +1,67 @@
+package chat
+
+import (
+	"sync"
+
+	"weir/serve"
+)
+
+// fanouts implements fanout for the connections of clients. It has a serve.Fanout for each commit
+// worker that has sent something.
+type fanouts struct {
+	mu   sync.Mutex
+	free []*clientFanout // those that are not in use
+}
+
+// clientFanout is a fan-out to clients, which one worker uses at a time.
+type clientFanout struct {
+	serve.Fanout
+	batch []serve.Outgoing
+}
+
+// SendAll implements fanout.
+func (f *fanouts) SendAll(texts []outgoing) {
+	c := f.take()
+	for _, o := range texts {
+		if client, ok := o.conn.(clientConn); ok {
+			c.batch = append(c.batch, serve.Outgoing{Conn: client.Conn, Text: o.text})
+		} else {
+			*o.taken = o.conn.Send(o.text)
+		}
+	}
+	c.Send(c.batch)
+	sent := c.batch
+	for _, o := range texts {
+		if _, ok := o.conn.(clientConn); ok {
+			*o.taken, sent = sent[0].Taken, sent[1:]
+		}
+	}
+	clear(c.batch)
+	c.batch = c.batch[:0]
+	f.put(c)
+}
+
+func (f *fanouts) take() *clientFanout {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.free) - 1
+	if last < 0 {
+		return new(clientFanout)
+	}
+	c := f.free[last]
+	f.free = f.free[:last]
+	return c
+}
+
+func (f *fanouts) put(c *clientFanout) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.free = append(f.free, c)
+}
+
+// close closes the fan-outs. None is in use.
+func (f *fanouts) close() {
+	for _, c := range f.free {
+		c.Close()
+	}
+}
