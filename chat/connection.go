@@ -88,13 +88,13 @@ func (c *connection) takeTurn(w *serve.Writer, call func(*turn) error) (err erro
 
 // Close implements serve.Session.
 func (c *connection) Close(err error) {
-	c.svc.withLock(func() { c.session.closeLocked(c.session.causeOf(err)) })
+	c.svc.withLock(func() { c.session.closeLocked(causeOf(c.session, err)) })
 }
 
 // causeOf returns why serve has closed the session with an error.
-func (s *session) causeOf(err error) closeCause {
+func causeOf(x *session, err error) closeCause {
 	switch {
-	case s.endErr != nil && errors.Is(err, s.endErr):
+	case x.endedWith(err):
 		return sessionEnded
 	case errors.Is(err, serve.ErrStopped):
 		return serverStops

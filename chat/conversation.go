@@ -383,3 +383,18 @@ func (f *conversation) endWindowLocked() {
 		f.startCommitLocked()
 	}
 }
+
+// withLog calls a job with the log at a path, nil if it is not open. No log is opened or closed
+// meanwhile. It is a task.
+func (s *core) withLog(t *task, path string, job func(open conversationLog, now time.Time)) {
+	s.opening.lock(t)
+	defer s.opening.unlock()
+	f, now := s.conversationAtLocked(path), s.now
+	t.await(func() {
+		if f == nil {
+			job(nil, now)
+		} else {
+			job(f.log, now)
+		}
+	})
+}

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"crypto/sha256"
+	"errors"
 	"net/netip"
 	"slices"
 	"time"
@@ -21,7 +23,7 @@ type core struct {
 	now       time.Time      // time of the current call
 	counts    Counts         // without the current numbers
 
-	phase   servicePhase
+	closing bool                     // no new connections; pending posts are committed
 	users   map[string]*user         // by folded nick
 	rooms   map[string]*room         // open rooms, by folded name
 	directs map[string]*conversation // open direct conversations, by pairKey
@@ -74,15 +76,6 @@ type timer struct {
 	call  func()
 }
 
-// servicePhase is the state of a service from Open to Close.
-type servicePhase uint8
-
-const (
-	phaseOpen     servicePhase = iota
-	phaseClosing               // no new connections; pending posts are committed
-	phaseStopping              // the nets are stopping; no conversation is scheduled by a timer
-)
-
 // seedSize is the length of cloakSeed in bytes.
 const seedSize = 16
 
@@ -90,8 +83,23 @@ const seedSize = 16
 func (s *core) init(o Options, env environment, now time.Time) {
 	s.env, s.fixed, s.current, s.startedAt, s.now = env, o, &o, now, now
 	s.users, s.rooms, s.directs, s.monitors = map[string]*user{}, map[string]*room{}, map[string]*conversation{}, map[string]map[*session]struct{}{}
+	sum := sha256.Sum256([]byte(env.randomText()))
+	s.cloakSeed = [seedSize]byte(sum[:seedSize])
 	s.networks, s.accountPaces, s.guesses, s.knownNetworks = map[netip.Prefix]*networkUse{}, map[string]*pace{}, guesses{}, knownNetworks{}
 	s.lobby, s.tasks = lobby.New[*session](o.MaxUnregistered, o.MaxUnregisteredPerAddress), map[*task]struct{}{}
+}
+
+// begin starts a call of the core at a time.
+func (s *core) begin(now time.Time) { s.now = now }
+
+// end ends a call of the core: tasks whose event has occurred continue. It returns the effects of
+// the call: the tasks whose jobs are to be run, appended to jobs, and the timers.
+func (s *core) end(jobs []*task) ([]*task, []timer) {
+	s.continueReadyTasksLocked()
+	jobs, timers := append(jobs, s.effects.jobs...), s.effects.timers
+	clear(s.effects.jobs)
+	s.effects = effects{jobs: s.effects.jobs[:0]}
+	return jobs, timers
 }
 
 // Outbox is how many bytes may wait for a client before it is disconnected: for
@@ -107,6 +115,41 @@ func (s *core) afterLocked(d time.Duration, call func()) {
 // caller holds mu.
 func (s *core) hasUnfinishedCommitsLocked() bool {
 	return slices.ContainsFunc(s.openConversationsLocked(), func(f *conversation) bool { return f.committing || len(f.pending) > 0 })
+}
+
+// hasUnfinishedTasks reports whether any task has not ended, or any conversation has posts that are
+// not delivered. The last step of a task may be to enqueue a post.
+func (s *core) hasUnfinishedTasks() bool { return len(s.tasks) > 0 || s.hasUnfinishedCommitsLocked() }
+
+// beginClosing refuses new connections from now on. It reports whether the core was open. The
+// caller then waits for the end of unfinished commits, and calls stopTasks and closeLogs.
+func (s *core) beginClosing() (wasOpen bool) {
+	wasOpen = !s.closing
+	if wasOpen {
+		s.closing = true
+		s.retryStatesLocked()
+	}
+	return wasOpen
+}
+
+// stopTasks ends all tasks, which have no jobs any more.
+func (s *core) stopTasks() {
+	for t := range s.tasks {
+		s.stopTaskLocked(t, errStopping)
+	}
+}
+
+// closeLogs closes the logs of all conversations. It waits for the disk. It is the last call.
+func (s *core) closeLogs() error {
+	var errs []error
+	for _, f := range s.openConversationsLocked() {
+		if s.frozenSessions == nil {
+			errs = append(errs, s.env.storage.CloseLog(f.pathLocked(), f.log))
+		} else { // after a handover another process uses the folders
+			errs = append(errs, f.log.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // openConversationsLocked returns all open conversations. The caller holds mu.
@@ -130,7 +173,7 @@ func (s *core) tickLocked() {
 		return // a freeze allows no new commits and tasks
 	}
 	s.retryStatesLocked()
-	if s.phase == phaseOpen {
+	if !s.closing {
 		s.startClosingIdleLocked()
 	}
 }

@@ -67,6 +67,27 @@ func (all *uploadTokens) redeem(text string, now time.Time) (account string, ok 
 	return t.account, now.Before(t.expiresAt)
 }
 
+// redeemUploadToken returns the account that a token authenticates, and removes the token.
+func (s *core) redeemUploadToken(from netip.Addr, text string) (name string, err error) {
+	account, ok := s.uploadTokens.redeem(text, s.now)
+	if !ok {
+		return "", ErrNotLoggedIn
+	}
+	return s.checkUploader(from, account)
+}
+
+// finishUploaderLogin returns the account of a client that has logged in by a password to upload.
+// Failed is the error of the login.
+func (s *core) finishUploaderLogin(p Peer, name string, login account.Login, failed error) (string, error) {
+	if failed != nil {
+		s.logRefusedLogin(name, p.Addr, failed)
+		s.countFailedLoginLocked(p, name, failed)
+		return "", ErrNotLoggedIn
+	}
+	s.rememberNetworkLocked(login.Name, p.Addr)
+	return s.checkUploader(p.Addr, login.Name)
+}
+
 // checkUploader returns the account's name, or an error if it was removed or is banned.
 func (s *core) checkUploader(from netip.Addr, name string) (string, error) {
 	a := s.env.accounts.Lookup(name)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"errors"
+	"time"
 
 	"weir/chat/irc"
 )
@@ -124,6 +125,19 @@ func (s *core) finishAdoption() {
 		}
 	}
 	s.thaw()
+}
+
+// adoptTimeout is how long a resumed service waits for connections.
+const adoptTimeout = 10 * time.Second
+
+// awaitAdoptions lets the freeze of a resumed service end when n connections have been adopted, or
+// after adoptTimeout.
+func (s *core) awaitAdoptions(n int) {
+	if s.awaitedAdoptions = n; n == 0 {
+		s.finishAdoption()
+	} else {
+		s.afterLocked(adoptTimeout, s.finishAdoption)
+	}
 }
 
 // adopt returns the session of a connection that was handed over, nil if it cannot be adopted.

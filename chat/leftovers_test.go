@@ -2,6 +2,7 @@ package chat
 
 import (
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ func TestAStartKeepsARoomWhoseMessagesAreMissing(t *testing.T) {
 			}
 		}
 	}
-	if err := newDiskStorage(dir, Options{}).removeLeftovers(); err != nil {
+	if err := newDiskStorage(dir, nil, nil, slog.New(slog.DiscardHandler)).removeLeftovers(); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"#new": false, "#missing": true} {

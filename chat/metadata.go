@@ -9,6 +9,7 @@ import (
 	"github.com/ergochat/irc-go/ircmsg"
 
 	"weir/chat/account"
+	"weir/chat/data"
 	"weir/chat/irc"
 )
 
@@ -262,7 +263,7 @@ func (s *session) notifyMetadataChange(d metadataTarget, key string, before map[
 // A metadata file has a line "METADATA NAME KEY * :VALUE" for each key. Rooms have theirs beside
 // their log, accounts in the folder "metadata".
 
-func (r *room) metadataPath() string { return roomPath(r.name) + "/metadata" }
+func (r *room) metadataPath() string { return data.RoomPath(r.name) + "/metadata" }
 
 // readMetadata reads a metadata file. The result is never nil, and empty if there is no file. It
 // waits for the disk.

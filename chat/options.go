@@ -66,40 +66,11 @@ type Options struct {
 	OnCommit func(took time.Duration, err error)
 }
 
-// Configure replaces the options of a running service; later commands and replies follow the new
-// ones. Name, Network, Disk, Now, Log and OnCommit keep their values from Open. MaxConnections and
-// MaxRooms cannot exceed theirs from Open, because queues have that capacity. Kept names the
-// changes of these four that were not applied. After an error the options are unchanged.
-func (s *Service) Configure(o Options) (kept []string, err error) {
-	if o, err = o.withDefaults(); err != nil {
-		return nil, err
-	}
-	if err := s.accounts.SetRegistration(o.Registration); err != nil {
-		return nil, err
-	}
-	for _, word := range []struct {
-		name      string
-		now, then *string
-	}{{"Name", &o.Name, &s.fixed.Name}, {"Network", &o.Network, &s.fixed.Network}} {
-		if *word.now != *word.then {
-			kept, *word.now = append(kept, word.name), *word.then
-		}
-	}
-	for _, limit := range []struct {
-		name      string
-		now, then *int
-	}{{"MaxConnections", &o.MaxConnections, &s.fixed.MaxConnections}, {"MaxRooms", &o.MaxRooms, &s.fixed.MaxRooms}} {
-		if *limit.now > *limit.then { // the queues have this capacity
-			kept, *limit.now = append(kept, limit.name), *limit.then
-		}
-	}
-	o.Disk, o.Now, o.Log, o.OnCommit = s.fixed.Disk, s.fixed.Now, s.fixed.Log, s.fixed.OnCommit
-	s.withLock(func() {
-		before := s.current
-		s.current = &o
-		s.notifyCapChangesLocked(before, &o)
-	})
-	return kept, nil
+// configure replaces the options.
+func (s *core) configure(o *Options) {
+	before := s.current
+	s.current = o
+	s.notifyCapChangesLocked(before, o)
 }
 
 // options returns the current options. They are immutable.

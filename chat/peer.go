@@ -80,7 +80,7 @@ func (s *core) admitConnection(x *session) (evicted *session, reason string) {
 	from, free := lobby.Network(x.peer.Addr), x.peer.isLocal()
 	v := s.networks[from]
 	switch {
-	case s.phase != phaseOpen:
+	case s.closing:
 		return nil, "The server is stopping"
 	case s.sessionCount >= s.options().MaxConnections:
 		return nil, "The server is full"

@@ -73,9 +73,6 @@ type Handover struct {
 	Connections int      // number of connections that will be adopted
 }
 
-// adoptTimeout is how long a resumed service waits for connections.
-const adoptTimeout = 10 * time.Second
-
 // Resume opens a service that continues from another one.
 func Resume(dir string, o Options, from Handover) (*Service, error) {
 	if from.State == nil {
@@ -93,13 +90,7 @@ func Resume(dir string, o Options, from Handover) (*Service, error) {
 	if err := s.runTask(func(t *task) error { return s.restore(t, state) }); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.withLock(func() {
-		if s.awaitedAdoptions = from.Connections; s.awaitedAdoptions == 0 {
-			s.finishAdoption()
-		} else {
-			s.afterLocked(adoptTimeout, s.finishAdoption)
-		}
-	})
+	s.withLock(func() { s.awaitAdoptions(from.Connections) })
 	return s, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/chat/data"
 	"weir/chat/irc"
 	"weir/chat/log"
 )
@@ -110,7 +111,7 @@ func (s *core) loadRoom(r *room, name string, now time.Time) error {
 		return &renamedError{newName}
 	}
 	r.settings, r.conversation.room = newSettings(now), r
-	if err := s.openConversationLog(&r.conversation, roomPath(name), name, now); err != nil {
+	if err := s.openConversationLog(&r.conversation, data.RoomPath(name), name, now); err != nil {
 		return err
 	}
 	state, err := s.env.storage.ReadFile(r.statePath())
@@ -128,7 +129,7 @@ func (s *core) loadRoom(r *room, name string, now time.Time) error {
 }
 
 // statePath returns the path of the room's state file in the data directory.
-func (r *room) statePath() string { return roomPath(r.name) + "/state" }
+func (r *room) statePath() string { return data.RoomPath(r.name) + "/state" }
 
 // checkRoomLimitsLocked returns the reason why no further room can be opened, or nil. The caller
 // holds mu.

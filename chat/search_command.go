@@ -157,7 +157,7 @@ func (s *session) readablePaths() map[string]bool {
 		return allowed
 	}
 	for r := range s.user.rooms {
-		allowed[roomPath(r.name)] = true
+		allowed[data.RoomPath(r.name)] = true
 	}
 	if account := s.user.account; account != "" {
 		var partners []string
@@ -173,7 +173,7 @@ func (s *session) readablePaths() map[string]bool {
 // that it talks to, or two accounts.
 func (s *session) conversationPath(name string) string {
 	if irc.IsRoom(name) {
-		return roomPath(name)
+		return data.RoomPath(name)
 	}
 	if room, err := data.Named(name); err == nil {
 		return room.Path

@@ -20,6 +20,7 @@ import (
 type Service struct {
 	// Immutable.
 	dataDir    string
+	opened     Options // of Open, with defaults
 	dataLock   lockFile
 	accounts   *account.Store
 	pools      [jobPools]*flow.Net[*task]
@@ -53,9 +54,9 @@ func Open(dir string, o Options) (*Service, error) {
 // openWithLock opens the chat with a lock of its data directory, which Close closes.
 func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
 	o, err := o.withDefaults()
-	storage := newDiskStorage(dir, o)
+	storage := newDiskStorage(dir, o.Disk, o.OnCommit, o.Log)
 	if err == nil {
-		err = adoptLock(storage.disk, dir, lock)
+		err = adoptLock(disk.Or(o.Disk), dir, lock)
 	}
 	if err == nil {
 		err = storage.removeLeftovers()
@@ -70,9 +71,8 @@ func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
 		lock.Close()
 		return nil, err
 	}
-	s := &Service{dataDir: dir, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
+	s := &Service{dataDir: dir, opened: o, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
 	s.init(o, environment{storage: storage, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
-	rand.Read(s.cloakSeed[:])
 	s.readNetworks()
 	if err := s.startGoroutines(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
@@ -93,9 +93,9 @@ func (s *Service) startGoroutines() (err error) {
 		name              string
 		workers, capacity int
 	}{
-		ordinaryJobs: {"workers", workerCount, s.fixed.MaxConnections + maxServiceTasks},
-		searchJobs:   {"search", searchWorkerCount, s.fixed.MaxConnections},
-		commitJobs:   {"commit", commitWidth, s.fixed.MaxRooms},
+		ordinaryJobs: {"workers", workerCount, s.opened.MaxConnections + maxServiceTasks},
+		searchJobs:   {"search", searchWorkerCount, s.opened.MaxConnections},
+		commitJobs:   {"commit", commitWidth, s.opened.MaxRooms},
 	} {
 		if s.pools[pool], err = s.newPool(p.name, p.workers, p.capacity); err == nil {
 			err = s.pools[pool].Start(flow.Network)
@@ -106,7 +106,7 @@ func (s *Service) startGoroutines() (err error) {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.goroutines.Go(func() { s.runPeriodicTasks(s.ctx) }) // until Close
-	if !s.fixed.NoSearch {
+	if !s.opened.NoSearch {
 		s.goroutines.Go(func() { s.runIndexer(s.ctx) }) // until Close
 	}
 	return nil
@@ -118,7 +118,7 @@ func (s *Service) stopGoroutines() {
 	s.cancel()
 	for _, pool := range s.pools {
 		if err := pool.Stop(); err != nil {
-			s.fixed.Log.Error("work was abandoned", "error", err)
+			s.opened.Log.Error("work was abandoned", "error", err)
 		}
 	}
 	s.goroutines.Wait()
@@ -127,33 +127,17 @@ func (s *Service) stopGoroutines() {
 // Close stops the chat: pending posts are committed, read markers are written and files are closed.
 // Sessions must have ended.
 func (s *Service) Close() error {
-	s.mu.Lock()
-	if s.phase != phaseOpen {
-		s.mu.Unlock()
+	isOpen := false
+	if s.withLock(func() { isOpen = s.beginClosing() }); !isOpen {
 		return nil
 	}
-	s.phase = phaseClosing
-	s.mu.Unlock()
-	s.withLock(s.retryStatesLocked)
 	for end := time.Now().Add(closeTimeout); s.hasUnfinishedCommits() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	s.withLock(func() { s.phase = phaseStopping })
 	s.stopGoroutines()
-	s.withLock(func() {
-		for t := range s.tasks {
-			s.stopTaskLocked(t, errStopping)
-		}
-	})
+	s.withLock(s.stopTasks)
 	s.saveNetworks()
-	var errs []error
-	for _, f := range s.openConversations() {
-		if s.frozenSessions == nil {
-			errs = append(errs, s.env.storage.CloseLog(f.pathLocked(), f.log))
-		} else { // after a handover another process uses the folders
-			errs = append(errs, f.log.Close())
-		}
-	}
+	errs := []error{s.closeLogs()}
 	if s.index != nil {
 		errs = append(errs, s.index.Close())
 	}
@@ -175,13 +159,7 @@ func (s *Service) hasUnfinishedCommits() bool {
 func (s *Service) isBusy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.tasks) > 0 || s.hasUnfinishedCommitsLocked()
-}
-
-func (s *Service) openConversations() []*conversation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.openConversationsLocked()
+	return s.hasUnfinishedTasks()
 }
 
 // Sessions returns the service for serve.Run.

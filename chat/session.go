@@ -409,6 +409,9 @@ func (s *session) departLocked(cause closeCause) {
 	s.svc.uncountSession(s.peer)
 }
 
+// endedWith reports whether the session has ended by itself with an error.
+func (s *session) endedWith(err error) bool { return s.endErr != nil && errors.Is(err, s.endErr) }
+
 // isOrderlyEnd reports whether the client of a session that has ended received all of its output:
 // it was connected when it ended by its own command. When it has closed the connection, or the
 // server stops, it may have been gone for a while; then all must be acknowledged.

@@ -123,3 +123,30 @@ func parseEpoch(s string) time.Time {
 	n, _ := strconv.ParseInt(s, 10, 64)
 	return time.Unix(n, 0)
 }
+
+// RoomState describes a room without its messages.
+type RoomState struct {
+	Name      string            `json:"name"`
+	CreatedAt time.Time         `json:"made"`
+	Topic     string            `json:"topic"` // "": none; the same holds for the next fields
+	TopicBy   string            `json:"topic_by"`
+	TopicAt   time.Time         `json:"topic_at,omitzero"`
+	Flags     string            `json:"flags"` // letters of irc.RoomFlags
+	Key       string            `json:"key"`
+	Limit     int               `json:"limit"`
+	Ranks     map[string]string `json:"ranks"` // by folded account: "o", "v" or "ov"
+	Bans      []string          `json:"bans"`  // masks
+}
+
+// parseRoomState returns the state of a room from its state file. Without that, the room has the
+// given name, and was created at the given time.
+func parseRoomState(name string, file []byte, createdAt time.Time) RoomState {
+	r := &room{settings: newSettings(createdAt)}
+	r.name = name
+	r.readState(file)
+	s := RoomState{Name: r.name, CreatedAt: r.createdAt, Topic: r.topic, TopicBy: r.topicSetBy, TopicAt: r.topicSetAt, Flags: r.flags, Key: r.joinKey, Limit: r.memberLimit, Ranks: r.accountRanks, Bans: []string{}}
+	for _, b := range r.bans {
+		s.Bans = append(s.Bans, b.mask)
+	}
+	return s
+}

@@ -22,9 +22,10 @@ type diskStorage struct {
 	report   *slog.Logger
 }
 
-// newDiskStorage returns the storage of a data directory.
-func newDiskStorage(dir string, o Options) *diskStorage {
-	return &diskStorage{dir, disk.Or(o.Disk), o.OnCommit, o.Log}
+// newDiskStorage returns the storage of a data directory on a disk, nil for that of the system.
+// OnCommit is called after each append to a log.
+func newDiskStorage(dir string, on disk.FS, onCommit func(took time.Duration, err error), report *slog.Logger) *diskStorage {
+	return &diskStorage{dir, disk.Or(on), onCommit, report}
 }
 
 func (d *diskStorage) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
@@ -106,7 +107,7 @@ func (d *diskStorage) IsUnused(path string, l conversationLog) bool {
 
 // HasRoom implements storage. It reports whether the folder of the room exists.
 func (d *diskStorage) HasRoom(name string) bool {
-	_, err := d.disk.Stat(d.path(roomPath(name)))
+	_, err := d.disk.Stat(d.path(data.RoomPath(name)))
 	return err == nil
 }
 
@@ -116,7 +117,7 @@ func (d *diskStorage) DeleteRoom(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.disk.Rename(d.path(roomPath(name)), filepath.Join(trash, "room")); err != nil {
+	if err := d.disk.Rename(d.path(data.RoomPath(name)), filepath.Join(trash, "room")); err != nil {
 		return errors.Join(err, d.disk.Remove(trash))
 	}
 	return errors.Join(d.files().SyncDir(d.path(data.Rooms)), d.disk.RemoveAll(trash))
@@ -135,7 +136,7 @@ func (d *diskStorage) Rename(old, name string, state []byte) error {
 	if err := d.rooms().Rename(old, name); err != nil {
 		return err
 	}
-	if err := d.files().ReplaceFile(d.path(roomPath(name)+"/state"), state, 0o600); err != nil {
+	if err := d.files().ReplaceFile(d.path(data.RoomPath(name)+"/state"), state, 0o600); err != nil {
 		return errors.Join(err, d.rooms().Undo(old, name))
 	}
 	return nil

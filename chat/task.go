@@ -190,3 +190,18 @@ func (l *taskLock) unlock() {
 	l.held = false
 	l.waiting.wakeLocked()
 }
+
+// continueOnWorker continues a task whose job has ended. It reports whether the task has another job
+// that the same worker runs: not if it has none, or waits for another turn.
+func (s *core) continueOnWorker(t *task) (goesOn bool) {
+	s.continueTaskLocked(t)
+	last := len(s.effects.jobs) - 1
+	if last < 0 || s.effects.jobs[last] != t || t.wantsTurn {
+		return false
+	}
+	s.effects.jobs = s.effects.jobs[:last]
+	return true
+}
+
+// runJob runs the job of a task. A worker calls it, without the lock.
+func (t *task) runJob() { t.job() }

@@ -11,12 +11,7 @@ const passwordChecksAtOnce = 2
 // AccountByToken returns the account of a session that requested the token. A token is good for one
 // use. The client's address is checked for bans.
 func (s *Service) AccountByToken(from netip.Addr, text string) (name string, err error) {
-	s.withLock(func() {
-		account, ok := s.uploadTokens.redeem(text, s.now)
-		if err = ErrNotLoggedIn; ok {
-			name, err = s.checkUploader(from, account)
-		}
-	})
+	s.withLock(func() { name, err = s.redeemUploadToken(from, text) })
 	return name, err
 }
 
@@ -39,16 +34,7 @@ func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, 
 		return "", err
 	}
 	login, failed := s.accounts.Plain(name, password)
-	s.withLock(func() {
-		if failed != nil {
-			s.logRefusedLogin(name, from, failed)
-			s.countFailedLoginLocked(p, name, failed)
-			err = ErrNotLoggedIn
-			return
-		}
-		s.rememberNetworkLocked(login.Name, from)
-		uploader, err = s.checkUploader(from, login.Name)
-	})
+	s.withLock(func() { uploader, err = s.finishUploaderLogin(p, name, login, failed) })
 	return uploader, err
 }
 

@@ -12,7 +12,7 @@ import (
 func (s *Service) withLock(f func()) (committed bool) {
 	s.mu.Lock()
 	defer func() { committed = s.unlock() }()
-	s.now = s.fixed.Now()
+	s.begin(s.opened.Now())
 	f()
 	return false
 }
@@ -24,11 +24,8 @@ func (s *Service) unlock() (committed bool) { return s.unlockAndPut(s.putJob) }
 // unlockAndPut is unlock with a function that gives the job of a task to its worker pool. It
 // reports whether a job of a commit task was among the effects.
 func (s *Service) unlockAndPut(put func(*task)) (committed bool) {
-	s.continueReadyTasksLocked()
 	var few [4]*task
-	jobs, timers := append(few[:0], s.effects.jobs...), s.effects.timers
-	clear(s.effects.jobs)
-	s.effects = effects{jobs: s.effects.jobs[:0]}
+	jobs, timers := s.end(few[:0])
 	s.mu.Unlock()
 	for _, t := range jobs {
 		committed = committed || t.pool == commitJobs
@@ -67,14 +64,14 @@ func (s *Service) newPool(name string, workers, capacity int) (*flow.Net[*task],
 // the task has no further job or waits for another turn.
 func (s *Service) runJobs(t *task, out *flow.Out[*task]) {
 	for goesOn := true; goesOn; {
-		t.job()
-		goesOn = s.continueOnWorker(t, out)
+		t.runJob()
+		goesOn = s.finishJob(t, out)
 	}
 }
 
-// continueOnWorker continues a task whose job has ended. It reports whether the worker goes on with
+// finishJob continues a task whose job has ended. It reports whether the worker goes on with
 // the next job of the task.
-func (s *Service) continueOnWorker(t *task, out *flow.Out[*task]) (goesOn bool) {
+func (s *Service) finishJob(t *task, out *flow.Out[*task]) (goesOn bool) {
 	s.mu.Lock()
 	defer s.unlockAndPut(func(other *task) {
 		if other.pool == t.pool { // a stage puts into its own net by its Out
@@ -83,20 +80,8 @@ func (s *Service) continueOnWorker(t *task, out *flow.Out[*task]) (goesOn bool) 
 			s.putJob(other)
 		}
 	})
-	s.now = s.fixed.Now()
-	s.continueTaskLocked(t)
-	return s.takeJobLocked(t)
-}
-
-// takeJobLocked takes the next job of a task from the jobs for the pools, and reports whether it
-// did: not if there is none, or the task waits for another turn. The caller holds mu.
-func (s *Service) takeJobLocked(t *task) bool {
-	last := len(s.effects.jobs) - 1
-	if last < 0 || s.effects.jobs[last] != t || t.wantsTurn {
-		return false
-	}
-	s.effects.jobs = s.effects.jobs[:last]
-	return true
+	s.begin(s.opened.Now())
+	return s.continueOnWorker(t)
 }
 
 // stopTask stops a task whose job has panicked or was not accepted.

@@ -1,0 +1,33 @@
+package chat
+
+// Configure replaces the options of a running service; later commands and replies follow the new
+// ones. Name, Network, Disk, Now, Log and OnCommit keep their values from Open. MaxConnections and
+// MaxRooms cannot exceed theirs from Open, because queues have that capacity. Kept names the
+// changes of these four that were not applied. After an error the options are unchanged.
+func (s *Service) Configure(o Options) (kept []string, err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	if err := s.accounts.SetRegistration(o.Registration); err != nil {
+		return nil, err
+	}
+	for _, word := range []struct {
+		name      string
+		now, then *string
+	}{{"Name", &o.Name, &s.opened.Name}, {"Network", &o.Network, &s.opened.Network}} {
+		if *word.now != *word.then {
+			kept, *word.now = append(kept, word.name), *word.then
+		}
+	}
+	for _, limit := range []struct {
+		name      string
+		now, then *int
+	}{{"MaxConnections", &o.MaxConnections, &s.opened.MaxConnections}, {"MaxRooms", &o.MaxRooms, &s.opened.MaxRooms}} {
+		if *limit.now > *limit.then { // the queues have this capacity
+			kept, *limit.now = append(kept, limit.name), *limit.then
+		}
+	}
+	o.Disk, o.Now, o.Log, o.OnCommit = s.opened.Disk, s.opened.Now, s.opened.Log, s.opened.OnCommit
+	s.withLock(func() { s.configure(&o) })
+	return kept, nil
+}
