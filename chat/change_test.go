@@ -122,7 +122,7 @@ func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 }
 
 // A room is dirty if its state file may contain a change that was refused. The periodic tasks write
-// the file again by retryStatesLocked. An immediate retry would flood the log while the disk is
+// the file again by retryStates. An immediate retry would flood the log while the disk is
 // full, and Freeze, which waits until nothing is being written, would never return.
 func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
@@ -135,7 +135,7 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	}
 	s.chat.withLock(func() {
 		s.chat.rooms["#r"].stateDirty = true // as after revertChanges failed to write the file
-		s.chat.retryStatesLocked()
+		s.chat.retryStates()
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout/3)
 	defer cancel()
@@ -144,7 +144,7 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 	}
 	s.chat.Thaw()
 	unblock()
-	s.chat.withLock(s.chat.retryStatesLocked)
+	s.chat.withLock(s.chat.retryStates)
 	ann.send("MODE #r +l 5")
 	ann.until("+l 5")
 	if state := s.stateFile("#r"); !strings.Contains(state, "+ntkl key 5") {
@@ -171,16 +171,16 @@ func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 	ann.send("JOIN #r", "MODE #r +k key", "PING x")
 	ann.until("PONG")
 	before := s.stateFile("#r")
-	disk := s.chat.env.storage
-	s.chat.withLock(func() { s.chat.env.storage = failingSync{disk} })
+	disk := s.chat.env.Storage
+	s.chat.withLock(func() { s.chat.env.Storage = failingSync{disk} })
 	ann.send("MODE #r -k key")
 	ann.until("FAIL MODE TEMPORARILY_UNAVAILABLE #r")
 	if after := s.stateFile("#r"); after == before {
 		t.Fatalf("got the state file %q, want the refused change in it", after)
 	}
 	s.chat.withLock(func() {
-		s.chat.env.storage = disk
-		s.chat.retryStatesLocked()
+		s.chat.env.Storage = disk
+		s.chat.retryStates()
 	})
 	// until the commit task has written the file
 	for writing := true; writing; {

@@ -28,13 +28,13 @@ func TestPostsAreCoalesced(t *testing.T) {
 		{"without coalescing answers wait for one another", 64, 20, 9, soon, false, true, true},
 	} {
 		s, f, _ := crowd(t, c.members, 1)
-		o := *f.svc.options()
+		o := *f.svc.Options()
 		o.NoCoalescing = c.noCoalescing
 		f.svc.current = &o
 		s.withLock(func() {
 			f.lastDeliveryAt, f.lastBatchSize = time.Now().Add(c.lastDelivery), c.lastBatchSize
 			f.stateDirty, f.pending = c.stateDirty, make([]post, c.pending)
-			if got := f.awaitsWindowLocked(); got != c.waits {
+			if got := f.awaitsWindow(); got != c.waits {
 				t.Errorf("%s: got a wait %v, want %v", c.why, got, c.waits)
 			}
 			f.pending, f.stateDirty = nil, false
@@ -47,7 +47,7 @@ func TestACoalescingWindowEnds(t *testing.T) {
 	s, f, sinks := crowd(t, 64, 1)
 	f.lastDeliveryAt = time.Now().Add(time.Hour)
 	s.withLock(func() {
-		f.putLocked(post{sender: f.subscriptions[0].session, isMessage: true, lastLine: true, entry: f.entries[0]})
+		f.put(post{sender: f.subscriptions[0].session, isMessage: true, lastLine: true, entry: f.entries[0]})
 	})
 	for end := time.Now().Add(testTimeout); s.Counts().Deliveries == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {

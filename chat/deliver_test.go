@@ -35,7 +35,7 @@ func (s *sink) CanMove() bool          { return false }
 // openRoom opens a room of a service.
 func openRoom(t testing.TB, s *Service, name string) (r *room) {
 	t.Helper()
-	err := s.runTask(func(t *task) (err error) {
+	err := s.runTask(func(t *Task) (err error) {
 		r, err = s.openRoom(t, name)
 		return err
 	})
@@ -45,7 +45,7 @@ func openRoom(t testing.TB, s *Service, name string) (r *room) {
 	return r
 }
 
-func (s *Service) pendingMessagesOf(session *session) (n int) {
+func (s *Service) pendingMessagesOf(session *Session) (n int) {
 	s.withLock(func() { n = session.pendingMessages })
 	return n
 }
@@ -63,9 +63,9 @@ func crowd(t testing.TB, members, senders int) (*Service, *conversation, []*sink
 	var sinks []*sink
 	for i := range members {
 		c := &sink{}
-		m := newSession(&s.core, c, Peer{})
+		m := newSession(&s.Core, c, Peer{})
 		m.caps = kinds[i%len(kinds)]
-		r.subscribeLocked(m).state = live
+		r.subscribe(m).state = live
 		sinks = append(sinks, c)
 		if i < senders {
 			body := fmt.Sprintf(":user%d!u@host PRIVMSG #room :what was said", i)
@@ -81,13 +81,13 @@ func crowd(t testing.TB, members, senders int) (*Service, *conversation, []*sink
 
 // sendAll does the sending part of deliver.
 func sendAll(f *conversation, d *delivery) {
-	f.beginDeliveryLocked(d)
+	f.beginDelivery(d)
 	d.sendAll()
 }
 
 func TestADeliveryAllocatesNothingAndWritesOncePerMember(t *testing.T) {
 	_, f, sinks := crowd(t, 64, 8)
-	d := f.svc.takeDeliveryLocked()
+	d := f.svc.takeDelivery()
 	sendAll(f, d)
 	for i, c := range sinks {
 		if c.writes != 1 {
@@ -108,8 +108,8 @@ func TestASessionThatLeavesDuringADeliveryKeepsItsReadMarker(t *testing.T) {
 	}
 	sub := f.subscriptions[1]
 	sub.session.login = account.Login{Account: s.accounts.Lookup("bob")}
-	sinks[1].onWrite = func() { s.withLock(func() { f.unsubscribeLocked(sub.session) }) }
-	s.runTask(func(t *task) error { //nolint:errcheck // it returns none
+	sinks[1].onWrite = func() { s.withLock(func() { f.unsubscribe(sub.session) }) }
+	s.runTask(func(t *Task) error { //nolint:errcheck // it returns none
 		f.deliver(t)
 		return nil
 	})
@@ -125,14 +125,14 @@ func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 	sinks[1].onWrite = func() { panic("a fault") }
 	from := f.subscriptions[0].session
 	s.withLock(func() {
-		f.putLocked(post{sender: from, isMessage: true, lastLine: true, entry: log.Entry{Time: time.Now(), Body: ":ann!a@host PRIVMSG #room :stored"}})
+		f.put(post{sender: from, isMessage: true, lastLine: true, entry: log.Entry{Time: time.Now(), Body: ":ann!a@host PRIVMSG #room :stored"}})
 	})
 	waitFor(t, func() bool { return s.pendingMessagesOf(from) == 0 })
 	if n := s.Counts().NotStored; n != 0 || f.log.Committed() == 0 {
 		t.Errorf("got %d messages counted as not stored and %d bytes in the log, want 0 messages and the stored line", n, f.log.Committed())
 	}
 	got := make(chan int64, 1)         // one value
-	go s.runTask(func(t *task) error { //nolint:errcheck // it returns none
+	go s.runTask(func(t *Task) error { //nolint:errcheck // it returns none
 		got <- f.waitDeliveredOffset(t)
 		return nil
 	})
@@ -150,7 +150,7 @@ func TestAnAbortedDeliveryLeavesNoGap(t *testing.T) {
 
 func BenchmarkDelivery(b *testing.B) {
 	_, f, _ := crowd(b, 64, 8)
-	d := f.svc.takeDeliveryLocked()
+	d := f.svc.takeDelivery()
 	for b.Loop() {
 		sendAll(f, d)
 	}

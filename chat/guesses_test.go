@@ -37,8 +37,8 @@ func TestFailedLoginsAreLimitedAndExpire(t *testing.T) {
 }
 
 // logIn checks a password, as a session does that logs in.
-func logIn(s *Service, x *session, name, password string) error {
-	return s.runTask(func(t *task) error {
+func logIn(s *Service, x *Session, name, password string) error {
+	return s.runTask(func(t *Task) error {
 		x.task = t
 		_, err := x.checkPassword(name, password)
 		return err
@@ -51,7 +51,7 @@ func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("alice", "correct-horse", account.Member)
 	s.run()
-	x := &session{svc: &s.chat.core, peer: Peer{Addr: netip.MustParseAddr("192.0.2.1")}}
+	x := &Session{svc: &s.chat.Core, peer: Peer{Addr: netip.MustParseAddr("192.0.2.1")}}
 	if err := logIn(s.chat, x, "alice@phone", "correct-horse"); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 	if err := logIn(s.chat, x, "alice@phone", "correct-horse"); asThrottled(err) == nil {
 		t.Errorf("a throttled login: got %v, want a ThrottledError", err)
 	}
-	there := &session{svc: &s.chat.core, peer: Peer{Addr: netip.MustParseAddr("192.0.2.2")}}
+	there := &Session{svc: &s.chat.Core, peer: Peer{Addr: netip.MustParseAddr("192.0.2.2")}}
 	if err := logIn(s.chat, there, "alice", "correct-horse"); err != nil {
 		t.Errorf("a login from another address: got %v, want success", err)
 	}
@@ -83,7 +83,7 @@ func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
 	now.Store(1000)
 	s := startServer(t, serve.Goroutine, Options{Registration: account.RegistrationOpen, Now: func() time.Time { return time.Unix(now.Load(), 0) }}).run()
 	from := func(addr string) (n int) {
-		for n < 100 && s.chat.countRegistrationLocked(Peer{Addr: netip.MustParseAddr(addr)}) == nil {
+		for n < 100 && s.chat.countRegistration(Peer{Addr: netip.MustParseAddr(addr)}) == nil {
 			n++
 		}
 		return n
@@ -103,7 +103,7 @@ func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
 	s.chat.withLock(func() { check("192.0.2.1", 1) })
 	now.Add(int64(2 * registersPerNetwork * registerEvery / time.Second))
 	s.chat.withLock(func() {
-		s.chat.removeExpiredLimitsLocked()
+		s.chat.removeExpiredLimits()
 		if len(s.chat.guesses) > 0 {
 			t.Errorf("got limits %v, want none", s.chat.guesses)
 		}
@@ -126,7 +126,7 @@ func TestAnUnusedRoomIsRemoved(t *testing.T) {
 			r.lastUsed = time.Time{}
 		}
 	})
-	s.chat.runTask(func(t *task) error { s.chat.closeIdle(t); return nil })
+	s.chat.runTask(func(t *Task) error { s.chat.closeIdle(t); return nil })
 	for name, want := range map[string]bool{"#blank": false, "#said": true, "#set": true} {
 		if _, err := os.Stat(s.dir + "/rooms/" + name); (err == nil) != want {
 			t.Errorf("folder of %s: got it present %v, want %v (an unused room is removed)", name, err == nil, want)
@@ -154,8 +154,8 @@ func TestAnUnusedDirectConversationIsRemoved(t *testing.T) {
 		})
 		return gone && !s.chat.hasUnfinishedCommits()
 	})
-	s.chat.runTask(func(t *task) error { s.chat.closeIdle(t); return nil })
-	if all := s.chat.env.storage.DirectPartners("alice"); len(all) != 1 || all[0] != "carol" {
+	s.chat.runTask(func(t *Task) error { s.chat.closeIdle(t); return nil })
+	if all := s.chat.env.Storage.DirectPartners("alice"); len(all) != 1 || all[0] != "carol" {
 		t.Errorf("got conversations with %q, want carol only", all)
 	}
 }

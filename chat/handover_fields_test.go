@@ -13,7 +13,7 @@ var fates = []struct {
 	of     any
 	fields map[string]string
 }{
-	{session{}, map[string]string{
+	{Session{}, map[string]string{
 		"peer": handedOver, "caps": handedOver, "user": handedOver, "directs": handedOver, "monitored": handedOver, "directsResumption": handedOver, "metadataSubs": handedOver,
 		"splitter": handedOver, "unhandled": handedOver, "registration": handedOver, "login": handedOver, "failedLogins": handedOver, "preAway": handedOver, "multiline": handedOver,
 		"lastInputAt": handedOver, "liveness": handedOver,

@@ -429,11 +429,11 @@ func TestAnUnknownHandoverStateIsRejected(t *testing.T) {
 func FuzzState(f *testing.F) {
 	f.Add(mustMarshal(serviceState{Version: HandoverVersion, Seed: bytes.Repeat([]byte{1}, seedSize), Users: []userState{{Nick: "a", Rooms: map[string]string{"#r": "o"}}}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		st, err := readState(data)
+		st, err := ReadState(data)
 		if err != nil {
 			return
 		}
-		again, err := readState(mustMarshal(st))
+		again, err := ReadState(mustMarshal(st))
 		if err != nil || !bytes.Equal(mustMarshal(again), mustMarshal(st)) {
 			t.Errorf("encoding, decoding and encoding a state: got %s and error %v, want the same bytes as at first: %s", mustMarshal(again), err, mustMarshal(st))
 		}

@@ -26,18 +26,18 @@ func (s *Service) readNetworks() {
 	if err := errors.Join(err, failed); err != nil {
 		s.opened.Log.Warn("the networks of accounts cannot be read", "error", err)
 	}
-	s.withLock(func() { s.addKnownNetworks(data) })
+	s.withLock(func() { s.core.AddKnownNetworks(data) })
 }
 
 // saveNetworks writes the file of known networks if there is a new one. After a failure the next
 // call tries again. It takes mu.
 func (s *Service) saveNetworks() {
 	var text []byte
-	if s.withLock(func() { text = s.changedNetworks() }); text == nil {
+	if s.withLock(func() { text = s.core.ChangedNetworks() }); text == nil {
 		return
 	}
 	if err := (durable.Files{Disk: s.opened.Disk}).ReplaceFile(s.networksPath(), text, 0o600); err != nil {
 		s.opened.Log.Error("the networks of accounts cannot be written", "error", err)
-		s.withLock(s.keepNetworksChanged)
+		s.withLock(s.core.KeepNetworksChanged)
 	}
 }

@@ -23,7 +23,7 @@ func TestAStartKeepsARoomWhoseMessagesAreMissing(t *testing.T) {
 			}
 		}
 	}
-	if err := newDiskStorage(dir, nil, nil, slog.New(slog.DiscardHandler)).removeLeftovers(); err != nil {
+	if err := New(dir, nil, nil, slog.New(slog.DiscardHandler)).RemoveLeftovers(); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"#new": false, "#missing": true} {

@@ -196,7 +196,7 @@ func TestAClientThatDoesNotReadIsClosed(t *testing.T) {
 }
 
 func TestInvitationsAreLimitedAndPreferOpenRooms(t *testing.T) {
-	s := &core{rooms: map[string]*room{}}
+	s := &Core{rooms: map[string]*room{}}
 	u := &user{}
 	for i := range 3 * maxInvited {
 		r := &room{conversation: conversation{svc: s, name: "#" + itoa(i)}}
@@ -257,14 +257,14 @@ func TestExpensiveCommandsCountAsSeveral(t *testing.T) {
 	alice.until(" 221 ")
 	alice.send("REDACT #room abcdefgh-1", "METADATA * SET x :y", "METADATA * CLEAR", "MARKREAD alice timestamp=2100-01-01T00:00:00.000Z", "MARKREAD alice")
 	alice.sync()
-	var x *session
+	var x *Session
 	s.chat.withLock(func() {
 		x = s.chat.findUser("alice").sessions[0]
 		if at, want := s.chat.accountPaces["alice"].nextAt, began.Add(3400*time.Millisecond).UnixNano(); at != want {
 			t.Errorf("five expensive commands at 10 a second: got them counted as %v, want 3.4 s", time.Duration(at-began.UnixNano()))
 		}
 	})
-	s.chat.withLock(func() { x.chargeSearchLocked(time.Minute) })
+	s.chat.withLock(func() { x.chargeSearch(time.Minute) })
 	alice.send("SEARCH something")
 	alice.until("RATE_LIMITED")
 }

@@ -113,7 +113,7 @@ func address(i int) Peer {
 func (s *server) guess(name string) {
 	s.t.Helper()
 	for i := range 2 * (guessesPerName + 1) {
-		s.chat.withLock(func() { s.chat.countFailedLoginLocked(address(100+i/2), name, account.ErrLoginFailed) })
+		s.chat.withLock(func() { s.chat.countFailedLogin(address(100+i/2), name, account.ErrLoginFailed) })
 	}
 }
 
@@ -142,7 +142,7 @@ func TestGuessesFromOtherNetworksDoNotLockOutTheOwner(t *testing.T) {
 			}
 			s.chat.withLock(func() {
 				for range guessesPerName + 1 {
-					s.chat.countFailedLoginLocked(Peer{Addr: home.Addr}, "ann", account.ErrLoginFailed)
+					s.chat.countFailedLogin(Peer{Addr: home.Addr}, "ann", account.ErrLoginFailed)
 				}
 			})
 			if got := try(s, home, "ann", "correct horse"); !strings.Contains(got, "too many attempts") {
@@ -184,8 +184,8 @@ func TestAFewGuessingNetworksDoNotLockOutTheOwnerAtANewAddress(t *testing.T) {
 		now.Store(second)
 		for i := range 3 {
 			s.chat.withLock(func() {
-				if p := address(100 + i); s.chat.checkLoginLimitsLocked(p, "ann") == nil {
-					s.chat.countFailedLoginLocked(p, "ann", account.ErrLoginFailed)
+				if p := address(100 + i); s.chat.CheckLoginLimits(p, "ann") == nil {
+					s.chat.countFailedLogin(p, "ann", account.ErrLoginFailed)
 				}
 			})
 		}
@@ -207,7 +207,7 @@ func TestANetworkOfIPv6HasOneFirstTry(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{}).run()
 	for i := range 3 {
 		p := Peer{Addr: netip.MustParseAddr(fmt.Sprintf("2001:db8:1:%d::1", i))}
-		s.chat.withLock(func() { s.chat.countFailedLoginLocked(p, "ann", account.ErrLoginFailed) })
+		s.chat.withLock(func() { s.chat.countFailedLogin(p, "ann", account.ErrLoginFailed) })
 	}
 	s.chat.withLock(func() {
 		left := time.Until(s.chat.guesses["ann first"])
@@ -228,7 +228,7 @@ func TestGuessesBehindTheSameNATDoNotLockOutTheOwner(t *testing.T) {
 		t.Fatalf("ann received %q before any failed login, want welcome", got)
 	}
 	for i := range guessesPerNetwork + 1 {
-		s.chat.withLock(func() { s.chat.countFailedLoginLocked(nat, fmt.Sprint("name", i), account.ErrLoginFailed) })
+		s.chat.withLock(func() { s.chat.countFailedLogin(nat, fmt.Sprint("name", i), account.ErrLoginFailed) })
 	}
 	if got := try(s, nat, "ann", "correct horse"); got != "welcome" {
 		t.Errorf("ann received %q where she has logged in before, want that she is let in", got)
@@ -256,7 +256,7 @@ func TestOnlyTheGuessingNetworkIsThrottled(t *testing.T) {
 	s.run()
 	host := netip.MustParseAddr("2001:db8::1")
 	for i := range guessesPerNetwork {
-		s.chat.withLock(func() { s.chat.countFailedLoginLocked(Peer{Addr: host}, fmt.Sprint("name", i), account.ErrLoginFailed) })
+		s.chat.withLock(func() { s.chat.countFailedLogin(Peer{Addr: host}, fmt.Sprint("name", i), account.ErrLoginFailed) })
 		host = host.Next() // of the same network
 	}
 	try := attempts["SASL PLAIN"]

@@ -160,7 +160,7 @@ func (x *randomTalk) leave() {
 	waitFor(x.s.t, func() bool { return chat.Counts().Sessions == 0 })
 	x.late.Store(true) // all rate limits have expired
 	chat.withLock(func() {
-		chat.removeExpiredLimitsLocked()
+		chat.removeExpiredLimits()
 		if n := len(chat.users) + len(chat.networks) + len(chat.monitors); n > 0 {
 			x.rt.Fatalf("after all clients left: got %d users, %d networks and %d monitored nicks, want 0", len(chat.users), len(chat.networks), len(chat.monitors))
 		}

@@ -35,7 +35,7 @@ func TestMessagesLostInFlightAreReplayed(t *testing.T) {
 			}
 			bob.sync()
 		}
-		s.chat.withLock(s.chat.saveReadMarkersLocked)
+		s.chat.withLock(s.chat.SaveReadMarkers)
 		ann.conn.(*net.TCPConn).SetLinger(0)
 		ann.conn.Close()
 		bob.until(" QUIT ")

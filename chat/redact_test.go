@@ -37,8 +37,8 @@ func TestARedactionIsSentEvenIfItsLogLineIsRefused(t *testing.T) {
 	}
 	s.chat.withLock(func() {
 		r.renaming = false
-		r.reportRefusedLocked(posts, errors.New("the disk is failing"))
-		r.finishPostsLocked(posts)
+		r.reportRefused(posts, errors.New("the disk is failing"))
+		r.finishPosts(posts)
 	})
 	want := ":ann!ann@ann.account REDACT #r " + id + " :oops"
 	if line := ann.until("label=x"); !strings.HasSuffix(line, want) {

@@ -15,7 +15,7 @@ func (s *server) occupyWorkers() (release func()) {
 	released := make(chan struct{}) // no values; closed by release
 	for range workerCount {
 		s.chat.withLock(func() {
-			s.chat.startTaskLocked(ordinaryJobs, func(t *task) { t.await(func() { <-released }) }, func(error) {})
+			s.chat.StartTask(OrdinaryJobs, func(t *Task) { t.await(func() { <-released }) }, func(error) {})
 		})
 	}
 	return func() { close(released) }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"weir/chat/core"
 	"weir/chat/data"
+	"weir/chat/environment"
 	"weir/chat/log"
 	"weir/internal/disk"
 )
@@ -56,8 +58,8 @@ func (s *Service) Retain(ctx context.Context, rooms, directs Retention, report f
 
 // retain removes old messages of one log. No log is opened or closed meanwhile.
 func (s *Service) retain(r data.Room, retention Retention) (removed int64, err error) {
-	err = s.runTask(func(t *task) (err error) {
-		s.withLog(t, r.Path, func(open conversationLog, now time.Time) {
+	err = s.runTask(func(t *core.Task) (err error) {
+		s.core.WithLog(t, r.Path, func(open environment.Log, now time.Time) {
 			if open != nil {
 				removed, err = open.Retain(retention.Age, retention.Bytes, now)
 			} else {

@@ -56,10 +56,10 @@ func TestARefusedJoinLeavesNoFolder(t *testing.T) {
 // The client may disconnect, or be refused, once its room is open.
 func TestARoomOpenedForAFailedJoinIsClosed(t *testing.T) {
 	s := startServer(t, testWays()[0], Options{}).run()
-	err := s.chat.runTask(func(t *task) error {
+	err := s.chat.runTask(func(t *Task) error {
 		r, err := s.chat.openRoomFor(t, "#r", "")
 		if err == nil {
-			(&session{svc: &s.chat.core, task: t}).finishJoin(r)
+			(&Session{svc: &s.chat.Core, task: t}).finishJoin(r)
 		}
 		return err
 	})

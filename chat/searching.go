@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"weir/chat/core"
 	"weir/chat/data"
+	"weir/chat/environment"
 	"weir/chat/search"
 )
 
@@ -59,7 +61,7 @@ func (s *Service) Find(q search.Query, o search.Options) (found []search.Result,
 		found, err = x.Find(ctx, q, o)
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the database wraps the error differently
-		err = errSearchTimeout
+		err = environment.ErrSearchTimeout
 	}
 	return found, time.Since(began), err
 }
@@ -124,15 +126,15 @@ func (s *Service) reportIndexError(err error) {
 // reviewIndex checks the index against all rooms.
 func (s *Service) reviewIndex(ctx context.Context, x *search.Index) error {
 	late, err := x.IndexAll(ctx)
-	s.withLock(func() { s.recordIndexReview(late, err == nil) })
+	s.withLock(func() { s.core.RecordIndexReview(late, err == nil) })
 	return err
 }
 
 // followIndex indexes a batch of each conversation that has messages not yet indexed.
 func (s *Service) followIndex(ctx context.Context, x *search.Index) error {
 	var rooms []data.Room
-	var at indexProgress
-	s.withLock(func() { rooms, at = s.unindexed() })
+	var at core.IndexProgress
+	s.withLock(func() { rooms, at = s.core.Unindexed() })
 	if len(rooms) == 0 {
 		return nil
 	}
@@ -140,11 +142,11 @@ func (s *Service) followIndex(ctx context.Context, x *search.Index) error {
 	if err != nil {
 		late = rooms
 	}
-	s.withLock(func() { s.recordIndexed(at, late) })
+	s.withLock(func() { s.core.RecordIndexed(at, late) })
 	return err
 }
 
 func (s *Service) hasIndexWork() (behind bool) {
-	s.withLock(func() { behind = s.isIndexBehind() })
+	s.withLock(func() { behind = s.core.IsIndexBehind() })
 	return behind
 }

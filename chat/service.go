@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"weir/chat/account"
+	"weir/chat/core"
+	"weir/chat/environment"
+	"weir/chat/internal/storage"
 	"weir/chat/search"
 	"weir/flow"
 	"weir/internal/disk"
@@ -23,7 +26,7 @@ type Service struct {
 	opened     Options // of Open, with defaults
 	dataLock   lockFile
 	accounts   *account.Store
-	pools      [jobPools]*flow.Net[*task]
+	pools      [core.JobPools]*flow.Net[*core.Task]
 	ctx        context.Context // ends with Close
 	cancel     func()          // ends ctx, and with it the goroutines of Open
 	goroutines sync.WaitGroup  // goroutines started by Open
@@ -34,8 +37,8 @@ type Service struct {
 	index      *search.Index // nil: not needed yet
 	indexError string        // last error of the index; "": none
 
-	mu sync.Mutex // guards the core, and all state reachable from it
-	core
+	mu   sync.Mutex // guards the core, and all state reachable from it
+	core core.Core
 }
 
 // Open opens the chat of a data directory, which it creates if necessary. Only one service may have
@@ -53,13 +56,13 @@ func Open(dir string, o Options) (*Service, error) {
 
 // openWithLock opens the chat with a lock of its data directory, which Close closes.
 func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
-	o, err := o.withDefaults()
-	storage := newDiskStorage(dir, o.Disk, o.OnCommit, o.Log)
+	o, err := o.WithDefaults()
+	storage := storage.New(dir, o.Disk, o.OnCommit, o.Log)
 	if err == nil {
 		err = adoptLock(disk.Or(o.Disk), dir, lock)
 	}
 	if err == nil {
-		err = storage.removeLeftovers()
+		err = storage.RemoveLeftovers()
 	}
 	if err != nil {
 		lock.Close()
@@ -72,7 +75,7 @@ func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
 		return nil, err
 	}
 	s := &Service{dataDir: dir, opened: o, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
-	s.init(o, environment{storage: storage, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
+	s.core.Init(o, environment.Environment{Storage: storage, Accounts: accounts, Searcher: s, RandomText: rand.Text}, o.Now())
 	s.readNetworks()
 	if err := s.startGoroutines(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
@@ -89,13 +92,13 @@ const (
 
 // startGoroutines builds and starts the nets, and starts all goroutines.
 func (s *Service) startGoroutines() (err error) {
-	for pool, p := range [jobPools]struct {
+	for pool, p := range [core.JobPools]struct {
 		name              string
 		workers, capacity int
 	}{
-		ordinaryJobs: {"workers", workerCount, s.opened.MaxConnections + maxServiceTasks},
-		searchJobs:   {"search", searchWorkerCount, s.opened.MaxConnections},
-		commitJobs:   {"commit", commitWidth, s.opened.MaxRooms},
+		core.OrdinaryJobs: {"workers", workerCount, s.opened.MaxConnections + maxServiceTasks},
+		core.SearchJobs:   {"search", searchWorkerCount, s.opened.MaxConnections},
+		core.CommitJobs:   {"commit", commitWidth, s.opened.MaxRooms},
 	} {
 		if s.pools[pool], err = s.newPool(p.name, p.workers, p.capacity); err == nil {
 			err = s.pools[pool].Start(flow.Network)
@@ -128,16 +131,16 @@ func (s *Service) stopGoroutines() {
 // Sessions must have ended.
 func (s *Service) Close() error {
 	isOpen := false
-	if s.withLock(func() { isOpen = s.beginClosing() }); !isOpen {
+	if s.withLock(func() { isOpen = s.core.BeginClosing() }); !isOpen {
 		return nil
 	}
 	for end := time.Now().Add(closeTimeout); s.hasUnfinishedCommits() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	s.stopGoroutines()
-	s.withLock(s.stopTasks)
+	s.withLock(s.core.StopTasks)
 	s.saveNetworks()
-	errs := []error{s.closeLogs()}
+	errs := []error{s.core.CloseLogs()}
 	if s.index != nil {
 		errs = append(errs, s.index.Close())
 	}
@@ -150,7 +153,7 @@ const closeTimeout = 5 * time.Second
 func (s *Service) hasUnfinishedCommits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hasUnfinishedCommitsLocked()
+	return s.core.HasUnfinishedCommits()
 }
 
 // isBusy reports whether any task has not ended, or any conversation has posts that are not
@@ -159,7 +162,7 @@ func (s *Service) hasUnfinishedCommits() bool {
 func (s *Service) isBusy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hasUnfinishedTasks()
+	return s.core.HasUnfinishedTasks()
 }
 
 // Sessions returns the service for serve.Run.
@@ -178,10 +181,10 @@ func (s *Service) runPeriodicTasks(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.withLock(s.saveReadMarkersLocked)
+			s.withLock(s.core.SaveReadMarkers)
 			return
 		case <-tick.C:
-			s.withLock(s.tickLocked)
+			s.withLock(s.core.Tick)
 		case <-save.C:
 			s.saveNetworks()
 		}
@@ -192,5 +195,5 @@ func (s *Service) runPeriodicTasks(ctx context.Context) {
 func (s *Service) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.countsNow()
+	return s.Counts()
 }

@@ -7,14 +7,14 @@ import (
 )
 
 // newTestCore returns a core without an environment, for tasks alone.
-func newTestCore() *core {
-	return &core{tasks: map[*task]struct{}{}, fixed: Options{Log: slog.New(slog.DiscardHandler)}}
+func newTestCore() *Core {
+	return &Core{tasks: map[*Task]struct{}{}, fixed: Options{Log: slog.New(slog.DiscardHandler)}}
 }
 
 // start starts a task and returns it with the reason of its failure, which is nil until it fails.
-func (s *core) start(run func(*task)) (t *task, failure *error) {
+func (s *Core) start(run func(*Task)) (t *Task, failure *error) {
 	failure = new(error)
-	s.startTaskLocked(ordinaryJobs, func(now *task) { t = now; run(now) }, func(reason error) { *failure = reason })
+	s.StartTask(OrdinaryJobs, func(now *Task) { t = now; run(now) }, func(reason error) { *failure = reason })
 	return t, failure
 }
 
@@ -22,37 +22,37 @@ func (s *core) start(run func(*task)) (t *task, failure *error) {
 // another one waits, which is then ready and ended, too.
 func TestATaskThatIsStoppedWhileReadyDoesNotContinue(t *testing.T) {
 	s := newTestCore()
-	holder, first := s.start(func(x *task) {
+	holder, first := s.start(func(x *Task) {
 		s.opening.lock(x)
 		defer s.opening.unlock()
 		x.await(func() {})
 	})
 	continued := false
-	waiter, second := s.start(func(x *task) {
+	waiter, second := s.start(func(x *Task) {
 		s.opening.lock(x)
 		defer s.opening.unlock()
 		continued = true
 	})
-	s.stopTaskLocked(holder, errStopping)
+	s.StopTask(holder, ErrStopping)
 	if waiter.state != taskReady {
 		t.Fatalf("got the state %d of the waiting task, want it ready", waiter.state)
 	}
-	s.stopTaskLocked(waiter, errStopping)
-	s.continueReadyTasksLocked()
-	if continued || len(s.tasks) != 0 || !errors.Is(*first, errStopping) || !errors.Is(*second, errStopping) {
-		t.Errorf("got a task that continued %v, %d tasks left, and failures %v and %v; want none, 0, and %v", continued, len(s.tasks), *first, *second, errStopping)
+	s.StopTask(waiter, ErrStopping)
+	s.continueReadyTasks()
+	if continued || len(s.tasks) != 0 || !errors.Is(*first, ErrStopping) || !errors.Is(*second, ErrStopping) {
+		t.Errorf("got a task that continued %v, %d tasks left, and failures %v and %v; want none, 0, and %v", continued, len(s.tasks), *first, *second, ErrStopping)
 	}
 }
 
 // A disk may finish a job long after the service has given it up.
 func TestAJobThatEndsAfterItsTaskDoesNothing(t *testing.T) {
 	s := newTestCore()
-	x, _ := s.start(func(x *task) {
+	x, _ := s.start(func(x *Task) {
 		x.await(func() {})
 		t.Error("the task continued after its stop, want it ended")
 	})
-	s.stopTaskLocked(x, errStopping)
-	s.continueTaskLocked(x)
+	s.StopTask(x, ErrStopping)
+	s.continueTask(x)
 	if x.state != taskDone || len(s.tasks) != 0 {
 		t.Errorf("got the state %d and %d tasks, want it done and none", x.state, len(s.tasks))
 	}
@@ -64,12 +64,12 @@ func TestOneTaskAtATimeClosesIdleConversations(t *testing.T) {
 	s := newTestCore()
 	s.opening.held = true
 	for range 3 {
-		s.startClosingIdleLocked()
+		s.startClosingIdle()
 	}
 	if len(s.tasks) != 1 {
 		t.Errorf("got %d tasks that wait to close idle conversations, want 1", len(s.tasks))
 	}
 	for x := range s.tasks {
-		s.stopTaskLocked(x, errStopping)
+		s.StopTask(x, ErrStopping)
 	}
 }

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"net/netip"
+
 )
 
 // passwordChecksAtOnce is how many passwords of uploads are checked at once: each needs a CPU.
@@ -11,7 +12,7 @@ const passwordChecksAtOnce = 2
 // AccountByToken returns the account of a session that requested the token. A token is good for one
 // use. The client's address is checked for bans.
 func (s *Service) AccountByToken(from netip.Addr, text string) (name string, err error) {
-	s.withLock(func() { name, err = s.redeemUploadToken(from, text) })
+	s.withLock(func() { name, err = s.core.RedeemUploadToken(from, text) })
 	return name, err
 }
 
@@ -20,7 +21,7 @@ func (s *Service) AccountByToken(from netip.Addr, text string) (name string, err
 // Beyond them the error is a *ThrottledError.
 func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, password string) (uploader string, err error) {
 	p := Peer{Addr: from}
-	checkLimits := func() { err = s.checkLoginLimitsLocked(p, name) }
+	checkLimits := func() { err = s.core.CheckLoginLimits(p, name) }
 	if s.withLock(checkLimits); err != nil {
 		return "", err
 	}
@@ -34,7 +35,7 @@ func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, 
 		return "", err
 	}
 	login, failed := s.accounts.Plain(name, password)
-	s.withLock(func() { uploader, err = s.finishUploaderLogin(p, name, login, failed) })
+	s.withLock(func() { uploader, err = s.core.FinishUploaderLogin(p, name, login, failed) })
 	return uploader, err
 }
 
@@ -42,5 +43,5 @@ func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, 
 func (s *Service) UploadURL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.options().UploadURL
+	return s.core.Options().UploadURL
 }
