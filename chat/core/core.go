@@ -214,7 +214,7 @@ type Counts struct {
 	Sessions, Users, Rooms, Directs int
 }
 
-// countsNow returns all counters.
+// Counts returns all counters.
 func (s *Core) Counts() Counts {
 	all := s.counts
 	all.Sessions, all.Users, all.Rooms, all.Directs = s.sessionCount, len(s.users), len(s.rooms), len(s.directs)
