@@ -71,7 +71,7 @@ func (c *conn) Close() { c.closed = true }
 // Delivered implements environment.Conn.
 func (c *conn) Delivered() (sent, acknowledged bool) {
 	sent = !c.full && !(c.narrow && len(c.out) > 0)
-	return sent, sent && !c.unacked && !c.hungUp
+	return sent, sent && !c.unacked && !(c.hungUp && len(c.out) > 0)
 }
 
 // CanMove implements environment.Conn.

@@ -93,17 +93,25 @@ func (s *server) kill() {
 	s.o.Disk = s.disk.Process()
 }
 
+// orders is the number of orders in which a test is run: that of the causes, and random ones.
+const orders = 4
+
+// inOrder lets the server, which does not run yet, take its steps in an order.
+func (s *server) inOrder(seed uint64) {
+	if seed > 0 {
+		s.random = rand.New(rand.NewPCG(seed, 0))
+	}
+}
+
 // inAnyOrder runs a test with the steps of the server in the order of their causes, and in some
 // random orders.
 func inAnyOrder(t *testing.T, f func(t *testing.T, s *server)) { inAnyOrderWith(t, Options{}, f) }
 
 func inAnyOrderWith(t *testing.T, o Options, f func(t *testing.T, s *server)) {
-	for seed := range uint64(4) {
+	for seed := range uint64(orders) {
 		t.Run(fmt.Sprintf("order %d", seed), func(t *testing.T) {
 			s := startServer(t, o)
-			if seed > 0 {
-				s.random = rand.New(rand.NewPCG(seed, 0))
-			}
+			s.inOrder(seed)
 			f(t, s.run())
 		})
 	}
