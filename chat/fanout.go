@@ -3,10 +3,11 @@ package chat
 import (
 	"sync"
 
+	"weir/chat/environment"
 	"weir/serve"
 )
 
-// fanouts implements fanout for the connections of clients. It has a serve.Fanout for each commit
+// fanouts implements environment.Fanout for the connections of clients. It has a serve.Fanout for each commit
 // worker that has sent something.
 type fanouts struct {
 	mu   sync.Mutex
@@ -19,21 +20,21 @@ type clientFanout struct {
 	batch []serve.Outgoing
 }
 
-// SendAll implements fanout.
-func (f *fanouts) SendAll(texts []outgoing) {
+// SendAll implements environment.Fanout.
+func (f *fanouts) SendAll(texts []environment.Outgoing) {
 	c := f.take()
 	for _, o := range texts {
-		if client, ok := o.conn.(clientConn); ok {
-			c.batch = append(c.batch, serve.Outgoing{Conn: client.Conn, Text: o.text})
+		if client, ok := o.Conn.(clientConn); ok {
+			c.batch = append(c.batch, serve.Outgoing{Conn: client.Conn, Text: o.Text})
 		} else {
-			*o.taken = o.conn.Send(o.text)
+			*o.Taken = o.Conn.Send(o.Text)
 		}
 	}
 	c.Send(c.batch)
 	sent := c.batch
 	for _, o := range texts {
-		if _, ok := o.conn.(clientConn); ok {
-			*o.taken, sent = sent[0].Taken, sent[1:]
+		if _, ok := o.Conn.(clientConn); ok {
+			*o.Taken, sent = sent[0].Taken, sent[1:]
 		}
 	}
 	clear(c.batch)
