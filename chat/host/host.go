@@ -205,6 +205,7 @@ func (h *Host) run(ctx context.Context) error {
 	var front, movers, webs, back sync.WaitGroup
 	// each server -> run: its error; capacity for all
 	errc := make(chan error, len(h.entrances)+len(h.web)+1)
+	h.reserveProcessors()
 	for _, e := range h.entrances {
 		group := &front
 		if e.canMove() {

@@ -7,11 +7,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weir/serve"
 )
 
 // waitLimit is how long a test waits for an event.
@@ -229,5 +231,17 @@ func TestListenersAreReportedOnlyAfterTheDataIsOpen(t *testing.T) {
 	}
 	if strings.Contains(said.String(), "listening") {
 		t.Errorf("got the log %q, want no listener in it", said)
+	}
+}
+
+// A commit that waits for the disk must not hold the last free processor of the Go runtime.
+func TestALoopLeavesProcessorsForCommits(t *testing.T) {
+	before := runtime.GOMAXPROCS(2)
+	defer runtime.GOMAXPROCS(before)
+	h := &Host{entrances: []*entrance{{way: serve.Loop}, {way: serve.Goroutine}}}
+	h.config.Store(&Config{Loops: 3})
+	h.reserveProcessors()
+	if got := runtime.GOMAXPROCS(0); got != 5 {
+		t.Errorf("GOMAXPROCS is %d with three loops, want 5: one for each, one for a commit and one that is idle", got)
 	}
 }
