@@ -11,10 +11,11 @@
 // A session parses a line (package chat/irc), checks it and adds it to the pending posts of its
 // conversation: a room, or the direct messages of two accounts. The commit task of the conversation
 // first appends all pending posts as one batch to the log and fsyncs it (package chat/log). Then it
-// delivers: it encodes the batch once for each set of capabilities and writes it to every
-// subscriber by one Send. A conversation has one commit task at most, so its messages have one
-// order. Posts that arrive meanwhile form the next batch. A busy conversation gathers posts for
-// some milliseconds between two batches: the coalescing window.
+// delivers: it encodes the batch once for each set of capabilities and writes it to all subscribers
+// by one system call, where the kernel allows that (serve.Fanout). A conversation has one commit
+// task at most, so its messages have one order. Posts that arrive meanwhile form the next batch.
+// After a batch of several messages, the first answer waits for others for some milliseconds: the
+// coalescing window.
 //
 // Acknowledged means durable: the echo of a message is sent by the delivery. Replies keep the order
 // of the commands. While a session has undelivered messages, it runs no command but another message

@@ -13,24 +13,17 @@ func TestPostsAreCoalesced(t *testing.T) {
 		members, lastBatchSize, pending int
 		lastDelivery                    time.Duration
 		stateDirty, waits               bool
-		noCoalescing                    bool
 	}{
-		{"a sequential exchange does not wait", 2, 1, 1, soon, false, false, false},
-		{"the first of several answers waits for the others", 10, 10, 1, soon, false, true, false},
-		{"the last of several answers does not wait", 10, 10, 10, soon, false, false, false},
-		{"nothing waits after a pause", 10, 10, 1, longAgo, false, false, false},
-		{"in a large room a message waits for another", 64, 1, 1, soon, false, true, false},
-		{"in a large room an eighth of the members is enough", 64, 1, 9, soon, false, false, false},
-		{"in a large room it waits for as many as last time", 64, 20, 9, soon, false, true, false},
-		{"in a large room nothing waits after a pause", 64, 20, 1, longAgo, false, false, false},
-		{"a dirty state file does not wait", 64, 20, 1, soon, true, false, false},
-		{"without coalescing a large room is like a small one", 64, 1, 1, soon, false, false, true},
-		{"without coalescing answers wait for one another", 64, 20, 9, soon, false, true, true},
+		{"a sequential exchange does not wait", 2, 1, 1, soon, false, false},
+		{"the first of several answers waits for the others", 10, 10, 1, soon, false, true},
+		{"the last of several answers does not wait", 10, 10, 10, soon, false, false},
+		{"nothing waits after a pause", 10, 10, 1, longAgo, false, false},
+		{"in a large room messages that come one by one do not wait", 64, 1, 1, soon, false, false},
+		{"in a large room answers wait for one another", 64, 20, 9, soon, false, true},
+		{"in a large room nothing waits after a pause", 64, 20, 1, longAgo, false, false},
+		{"a dirty state file does not wait", 64, 20, 1, soon, true, false},
 	} {
 		s, f, _ := crowd(t, c.members, 1)
-		o := *f.svc.Options()
-		o.NoCoalescing = c.noCoalescing
-		f.svc.current = &o
 		s.withLock(func() {
 			f.lastDeliveryAt, f.lastBatchSize = s.clock.Add(c.lastDelivery), c.lastBatchSize
 			f.stateDirty, f.pending = c.stateDirty, make([]post, c.pending)
@@ -42,10 +35,20 @@ func TestPostsAreCoalesced(t *testing.T) {
 	}
 }
 
+// The more answers are to come, the longer a window lasts, within its limit.
+func TestACoalescingWindowGrowsWithTheAnswers(t *testing.T) {
+	for lastBatchSize, want := range map[int]time.Duration{2: 1, 32: 1, 33: 2, 64: 2, 160: 5, 1000: 5} {
+		f := &conversation{lastBatchSize: lastBatchSize}
+		if got := f.coalescingWindow() - windowMargin; got != want*time.Millisecond {
+			t.Errorf("after a batch of %d messages the window is %v, want %v", lastBatchSize, got, want*time.Millisecond)
+		}
+	}
+}
+
 // A window ends by itself, and the waiting posts are delivered.
 func TestACoalescingWindowEnds(t *testing.T) {
 	s, f, sinks := crowd(t, 64, 1)
-	f.lastDeliveryAt = s.clock.Add(time.Hour)
+	f.lastDeliveryAt, f.lastBatchSize = s.clock.Add(time.Hour), 2
 	s.withLock(func() {
 		f.put(post{sender: f.subscriptions[0].session, isMessage: true, lastLine: true, entry: f.entries[0]})
 	})

@@ -14,8 +14,8 @@ import (
 //
 //  1. A command of a session makes a post and adds it to the pending posts of a conversation
 //     (put). A post is a line for the log, or a change of the room, or both.
-//  2. In a busy conversation, pending posts wait until its coalescing window ends. This is a time
-//     of some milliseconds in which further posts join the same batch.
+//  2. After a batch of several posts, pending posts wait until a coalescing window ends. This is a
+//     time of some milliseconds in which further posts join the same batch.
 //  3. The commit task of the conversation starts (schedule). A conversation has one at most,
 //     so its messages have one order.
 //  4. The task takes all pending posts as a batch and stores it by one fsync.
@@ -315,45 +315,33 @@ func (f *conversation) finishPosts(posts []post) {
 	}
 }
 
-// A busy conversation opens a coalescing window before a batch: posts that arrive during the window
-// form one batch. The first post waits for some milliseconds at most. A post does not wait after a
-// pause, or when enough posts are pending. A window has two purposes.
-//
-// First, clients that receive a batch of several messages may all answer at the same instant. The
-// first answer waits until as many posts are pending as the last batch had. Otherwise it would be
-// synced alone, and all other answers would wait for two fsyncs. In a sequential exchange every
-// batch has one message, so no post waits.
-//
-// Second, in a large room the writes to clients are nearly the whole cost of a message. The window
-// grows with the number of members, so that each member is written to once instead of several
-// times: half as often at 64 members and 500 messages/s. Options.NoCoalescing turns this off:
-// messages arrive in a third of the time, for a third more CPU.
+// Clients that receive a batch of several messages may all answer at the same instant. So before the
+// next batch a busy conversation opens a coalescing window, in which the first answer waits until as
+// many posts are pending as the last batch had. Otherwise it would be synced alone, and all other
+// answers would wait for two fsyncs. The window lasts some milliseconds at most, and longer the more
+// answers there are to come. A post does not wait after a pause, nor after a batch of one message:
+// so none waits in a sequential exchange, or while messages come one by one.
 const (
-	membersPerMillisecond = 32 // members for each millisecond of the window
+	answersPerMillisecond = 32 // posts of the last batch for each millisecond of the window
 	maxWindowMillis       = 5  // milliseconds
-	largeRoomMembers      = 16 // members; in smaller rooms writes cost less than another wake-up
 
 	// The Go runtime waits in whole milliseconds, and then again for the remainder. This margin
 	// makes a window slightly longer than whole milliseconds, which avoids the second wait.
 	windowMargin = 50 * time.Microsecond
 )
 
-// coalescingWindow returns how long the first post waits at most, and the number of pending
-// posts that ends the wait.
-func (f *conversation) coalescingWindow() (window time.Duration, enoughPosts int) {
-	n := len(f.subscriptions)
-	if n < largeRoomMembers || f.svc.Options().NoCoalescing {
-		return time.Millisecond + windowMargin, f.lastBatchSize
-	}
-	return time.Duration(min((n+membersPerMillisecond-1)/membersPerMillisecond, maxWindowMillis))*time.Millisecond + windowMargin, max(f.lastBatchSize, n/8+1)
+// coalescingWindow returns how long the first post waits at most.
+func (f *conversation) coalescingWindow() time.Duration {
+	millis := (f.lastBatchSize + answersPerMillisecond - 1) / answersPerMillisecond
+	return time.Duration(min(millis, maxWindowMillis))*time.Millisecond + windowMargin
 }
 
 // awaitsWindow reports whether pending posts must wait for the end of a coalescing window,
 // which it opens if necessary.
 func (f *conversation) awaitsWindow() bool {
-	window, enoughPosts := f.coalescingWindow()
+	window := f.coalescingWindow()
 	switch {
-	case f.stateDirty || len(f.pending) >= enoughPosts:
+	case f.stateDirty || len(f.pending) >= f.lastBatchSize:
 		f.windowIsOpen = false
 		return false
 	case f.windowIsOpen:

@@ -45,9 +45,6 @@ type Options struct {
 	PingAfter           time.Duration
 	RegistrationTimeout time.Duration // time limit of registration. Default 30 s
 
-	// deliver in large rooms at once, instead of coalescing for some milliseconds: lower latency,
-	// more CPU. See conversation.go
-	NoCoalescing bool
 	// URL for uploads, without a slash at the end; see package chat/page. "": no uploads
 	UploadURL string
 	NoSearch  bool // no SEARCH, and no index is maintained

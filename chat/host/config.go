@@ -39,9 +39,6 @@ type Server struct {
 	MOTDFile string `toml:"motd_file"`
 
 	NoSearch bool `toml:"no_search"` // no SEARCH, and no search index. Default no
-	// deliver messages of large rooms at once, instead of coalescing for up to 5 ms: lower latency,
-	// more CPU. Default no
-	Prompt bool `toml:"prompt"`
 }
 
 // Accounts configure who may register.

@@ -12,7 +12,7 @@ import (
 // options returns the options of the chat service.
 func (c *Config) options() (chat.Options, error) {
 	l := c.Limits
-	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch, NoCoalescing: c.Server.Prompt,
+	o := chat.Options{Name: c.Server.Name, Network: c.Server.Network, MOTD: c.Server.MOTD, NoSearch: c.Server.NoSearch,
 		Registration: c.Accounts.registration(), LoginOnly: c.Accounts.LoginOnly,
 		MaxConnections: l.Connections, MaxPerAddress: l.PerAddress, MaxUnregistered: l.Unregistered, MaxUnregisteredPerAddress: l.UnregisteredPerAddress, STS: c.TLS.sts(), MaxRooms: l.Rooms, MaxRoomsPerUser: l.UserRooms,
 		PingAfter: l.Alive.Std(), RegistrationTimeout: l.Begin.Std(), MaxReplay: l.Replay, MaxHistory: l.History}

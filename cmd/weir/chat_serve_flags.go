@@ -21,7 +21,6 @@ type chatFlags struct {
 	MOTD         string `name:"motd" type:"path" placeholder:"FILE" help:"The message of the day, sent to every client that connects."`
 	Registration string `placeholder:"POLICY" help:"Who may register an account: invite (holders of an invite code), open (any client) or off."`
 	LoginOnly    bool   `help:"Reject clients without an account."`
-	Prompt       bool   `help:"Deliver at once instead of coalescing for up to 5 ms (lower latency, more CPU)."`
 	Flood        *int   `placeholder:"N" help:"Flood limit: commands per second of an account or address, with bursts of ten times as many; 0 is no limit (10). Guests on this machine have none."`
 	Replay       int    `placeholder:"N" help:"Replay limit: lines per room that a client without chathistory receives of what it missed (500)."`
 	Connections  int    `placeholder:"N" help:"Most connections at once (10000)."`
@@ -60,7 +59,6 @@ func (c *chatFlags) flags() []host.Flag {
 		{c.Network != "", "--network", "server.network", func(o *host.Config) { o.Server.Network = c.Network }},
 		{c.MOTD != "", "--motd", "server.motd_file", func(o *host.Config) { o.Server.MOTD, o.Server.MOTDFile = "", c.MOTD }},
 		{c.Registration != "", "--registration", "accounts.registration", func(o *host.Config) { o.Accounts.Registration = c.Registration }},
-		{c.Prompt, "--prompt", "server.prompt", func(o *host.Config) { o.Server.Prompt = true }},
 		{c.LoginOnly, "--login-only", "accounts.login_only", func(o *host.Config) { o.Accounts.LoginOnly = true }},
 		{c.Flood != nil, "--flood", "limits.flood", func(o *host.Config) { o.Limits.Flood = c.Flood }},
 		{c.Replay != 0, "--replay", "limits.replay", func(o *host.Config) { o.Limits.Replay = c.Replay }},
