@@ -7,8 +7,8 @@ import (
 	"weir/serve"
 )
 
-// fanouts implements environment.Fanout for the connections of clients. It has a serve.Fanout for each commit
-// worker that has sent something.
+// fanouts implements environment.Fanout for the connections of clients. It has a serve.Fanout for
+// each commit worker that has sent something.
 type fanouts struct {
 	mu   sync.Mutex
 	free []*clientFanout // those that are not in use

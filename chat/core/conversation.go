@@ -315,12 +315,12 @@ func (f *conversation) finishPosts(posts []post) {
 	}
 }
 
-// Clients that receive a batch of several messages may all answer at the same instant. So before the
-// next batch a busy conversation opens a coalescing window, in which the first answer waits until as
-// many posts are pending as the last batch had. Otherwise it would be synced alone, and all other
-// answers would wait for two fsyncs. The window lasts some milliseconds at most, and longer the more
-// answers there are to come. A post does not wait after a pause, nor after a batch of one message:
-// so none waits in a sequential exchange, or while messages come one by one.
+// Clients that receive a batch of several messages may all answer at the same instant. So before
+// the next batch a busy conversation opens a coalescing window, in which the first answer waits
+// until as many posts are pending as the last batch had. Otherwise it would be synced alone, and
+// all other answers would wait for two fsyncs. The window lasts some milliseconds at most, and
+// longer the more answers there are to come. A post does not wait after a pause, nor after a batch
+// of one message: so none waits in a sequential exchange, or while messages come one by one.
 const (
 	answersPerMillisecond = 32 // posts of the last batch for each millisecond of the window
 	maxWindowMillis       = 5  // milliseconds
