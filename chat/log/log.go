@@ -84,9 +84,7 @@ type Log struct {
 	lines        []Line
 	recovery     Recovery
 	newCommitted bool // the file committed is new and has no valid content yet
-	// Retain removed segments, and the folder was not synced since then
-	removalUnsynced bool
-	closed          bool
+	closed       bool
 }
 
 const defaultSegment = 8 << 20

@@ -375,27 +375,32 @@ func TestARefusedBatchThatIsCutStaysCut(t *testing.T) {
 	}
 }
 
-// TestRetainSyncsWhatAnEarlierCallRemoved lets the sync of a removal fail. The next Retain has
-// nothing to remove, and must not acknowledge before that sync.
+// TestRetainSyncsWhatAnEarlierCallRemoved lets the sync of a removal fail. The next Retain, of this
+// process or another, has nothing to remove, and must not acknowledge before that sync.
 func TestRetainSyncsWhatAnEarlierCallRemoved(t *testing.T) {
+	for _, another := range []bool{false, true} {
+		retainAfterAFailure(t, another)
+	}
+}
+
+func retainAfterAFailure(t *testing.T, another bool) {
 	d, _, l, _ := powerRoom(t, 1)
-	syncs := 0
-	d.SetFaults(simdisk.Faults{Fail: func(c simdisk.Call) (int, error) {
-		if c.Op == simdisk.OpSync && c.Name == "/room" {
-			if syncs++; syncs > 1 { // the first one is of a new segment
-				return 0, unix.EIO
-			}
-		}
-		return 0, nil
-	}})
+	if _, err := l.Retain(0, 2300, noon); err != nil { // rolls, and removes nothing
+		t.Fatal(err)
+	}
+	next := l
+	if another {
+		next = mustOpen(t, "/room", Options{Disk: d.Process(), Segment: 600})
+	}
+	d.SetFaults(simdisk.Faults{SyncFolder: 1})
 	if _, err := l.Retain(0, 1000, noon); !errors.Is(err, ErrFailing) {
 		t.Fatalf("Retain whose sync fails: got %v, want ErrFailing", err)
 	}
 	d.SetFaults(simdisk.Faults{})
-	if _, err := l.Retain(0, 1000, noon); err != nil {
+	if _, err := next.Retain(0, 1000, noon); err != nil {
 		t.Fatal(err)
 	}
-	wantAfterCrash(t, d, all(t, l))
+	wantAfterCrash(t, d, all(t, next))
 }
 
 // TestFlippedBitsTakeOnlyTheirLines changes bits of the segments at rest. The other lines are read,
