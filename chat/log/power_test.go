@@ -3,6 +3,7 @@ package log
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -36,12 +37,16 @@ type storedLine struct {
 
 // powerWorld is a room on a disk, and what it must have.
 type powerWorld struct {
-	rng   *rand.Rand
-	disk  *simdisk.Disk
-	proc  *simdisk.Process // killed now and then
-	log   *Log
-	other *Log // of a process that only a loss of power ends; nil: none
-	trace []string
+	rng      *rand.Rand
+	disk     *simdisk.Disk
+	proc     *simdisk.Process // killed now and then
+	log      *Log
+	other    *Log // of a process that only a loss of power ends; nil: none
+	busyFrom int  // number of batches from which on the logs are padded
+	trace    []string
+
+	stream *Reader        // of other, open as long as that
+	seen   map[int64]bool // offsets of the lines that stream has found
 
 	lines     []storedLine      // acknowledged, or seen by a reader
 	open      map[string]bool   // texts of batches without an answer
@@ -53,6 +58,7 @@ type powerWorld struct {
 func newPowerWorld(seed uint64) *powerWorld {
 	w := &powerWorld{rng: rand.New(rand.NewPCG(seed, 1)), disk: simdisk.New(seed)}
 	w.disk.ShowStale(true)
+	w.busyFrom = []int{1, 1, 2, 1000}[w.rng.IntN(4)]
 	w.forget()
 	return w
 }
@@ -132,12 +138,17 @@ func (w *powerWorld) start() (err error) {
 	if w.log, err = Open("/rooms/#a", Options{Disk: w.proc, Segment: 700}); err != nil {
 		return fmt.Errorf("Open: got %w, want the room to open", err)
 	}
+	w.log.activity.busyFrom = w.busyFrom
 	w.note("open: %+v", w.log.Recovery())
 	if err = w.compare(w.log); err != nil || w.ended() || w.other != nil || w.rng.IntN(2) == 0 {
 		return err
 	}
 	if w.other, err = Open("/rooms/#a", Options{Disk: w.disk.Process(), Segment: 700}); err != nil && !w.ended() {
 		return fmt.Errorf("Open in another process: got %w, want the room to open", err)
+	}
+	if err == nil {
+		w.other.activity.busyFrom = w.busyFrom
+		w.stream, w.seen = w.other.Stream(0), map[int64]bool{}
 	}
 	return nil
 }
@@ -245,9 +256,31 @@ func (w *powerWorld) look() error {
 	} else {
 		w.open = maps.Clone(w.open)
 	}
-	err := w.compare(w.any())
+	err := errors.Join(w.compare(w.any()), w.follow())
 	w.lines, w.open, w.redacting, w.retaining = before.lines, before.open, before.redacting, before.retaining
 	return err
+}
+
+// follow reads on in a stream that has a segment open: it finds what was acknowledged meanwhile.
+func (w *powerWorld) follow() error {
+	if w.other == nil || w.ended() {
+		return nil
+	}
+	for {
+		line, err := w.stream.Next()
+		if errors.Is(err, io.EOF) || err != nil && w.ended() {
+			break
+		} else if err != nil {
+			return fmt.Errorf("Next of an open stream: got %w, want all lines", err)
+		}
+		w.seen[line.Offset()] = true
+	}
+	for _, l := range w.lines {
+		if !w.seen[Line(l.text).Offset()] && w.mayMiss(l) != nil {
+			return fmt.Errorf("an open stream left out the acknowledged line %q", l.text)
+		}
+	}
+	return nil
 }
 
 func (w *powerWorld) append() error {

@@ -58,7 +58,7 @@ func (l *Log) recoverLocked() error {
 	if err != nil {
 		return err
 	}
-	all, err := l.extents(bases)
+	all, err := l.extentsWithoutPaddingLocked(bases)
 	if err != nil {
 		return err
 	}
