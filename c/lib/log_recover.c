@@ -16,7 +16,8 @@
  *
  * Recovery takes these steps:
  *
- *	1. remove temporary files, and create the room's id and the first segment if they are missing;
+ *	1. remove temporary files, create the room's id and the first segment if they are missing, and
+ *	   cut the padding, the zeros at the end of the last segment;
  *	2. read the lines from COMMITTED on to find the end of the last valid line and the torn tail;
  *	3. choose the segment for the next line, so that no offset is used twice;
  *	4. write the lines that were read once more, cut the torn tail, and sync;
@@ -384,6 +385,28 @@ make_first(struct log *l, const struct saved_ends *saved)
 	return fd >= 0 && close(fd) == 0;
 }
 
+/* Cuts the zeros at the end of the last segment, which are no torn tail. Its mode keeps writers away
+ * until rewrite_segment has synced it. */
+static bool
+cut_padding(int dir)
+{
+	uint64_t base, size, data;
+	int fd;
+	bool fine;
+
+	if (!segment_find(dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base) || (fd = segment_open(dir, base, O_RDONLY)) < 0)
+		return false;
+	fine = segment_size(fd, &size) && segment_data_size(fd, &data);
+	close(fd);
+	if (!fine || size == data)
+		return fine;
+	fd = segment_reopen(dir, base);
+	fine = fd >= 0 && ftruncate(fd, (off_t)data) == 0;
+	if (fd >= 0)
+		close(fd);
+	return fine;
+}
+
 /* Gets the offset where reading starts, and the base of its segment: COMMITTED if it is known
  * and a line may start there, otherwise the start of the last segment that is not empty. */
 static bool
@@ -408,7 +431,7 @@ log_recover(struct log *l, struct log_recovery *found)
 	bool has_ends = read_ends(l, &saved);
 
 	memset(found, 0, sizeof *found);
-	if (!remove_temporary(l->dir) || !make_id(l->dir) || !make_first(l, &saved) ||
+	if (!remove_temporary(l->dir) || !make_id(l->dir) || !make_first(l, &saved) || !cut_padding(l->dir) ||
 	    !find_begin(l, has_ends, saved.committed, &s.begin, &base) || !scan_all(l->dir, base, &s))
 		return false;
 	found->cut = s.data_end - s.valid_end;

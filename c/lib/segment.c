@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { BLOCK = 16384 };
+
 static bool
 parse_name(const char *name, uint64_t *base)
 {
@@ -131,4 +133,33 @@ segment_in_use(int fd, uint64_t *size)
 		return false;
 	*size = (uint64_t)s.st_size;
 	return s.st_nlink > 0 && (s.st_mode & S_IWUSR) && !(s.st_mode & S_IXUSR);
+}
+
+bool
+segment_data_size(int fd, uint64_t *size)
+{
+	char block[BLOCK];
+
+	if (!segment_size(fd, size))
+		return false;
+	while (*size > 0) {
+		size_t n = *size < BLOCK ? (size_t)*size : BLOCK, used = n;
+
+		if (pread(fd, block, n, (off_t)(*size - n)) != (ssize_t)n)
+			return false;
+		while (used > 0 && block[used - 1] == '\0')
+			used--;
+		*size -= n - used;
+		if (used > 0)
+			return true;
+	}
+	return true;
+}
+
+bool
+segment_cut_padding(int fd, uint64_t *size)
+{
+	uint64_t file;
+
+	return segment_size(fd, &file) && segment_data_size(fd, size) && (file == *size || ftruncate(fd, (off_t)*size) == 0);
 }
