@@ -41,7 +41,7 @@ struct log {
 	/* descriptors of this process: sync is "committed"; segment is -1 before the first append */
 	int dir, lock, sync, segment;
 	uint64_t base;                /* base of the open segment */
-	uint64_t file_end;            /* offset of the end of its file, with padding, when last checked */
+	uint64_t file_end;            /* end of its file, with padding, when last checked: an offset */
 	bool padded;                  /* this process has written padding */
 	struct log_ends *ends;
 	struct log_shared *shared;

@@ -31,8 +31,8 @@ count_batch(struct log_shared *s, size_t n, uint64_t ms)
 	s->second_bytes += n;
 }
 
-/* Returns the number of zeros to write behind a batch of n bytes. It is proportional to the bytes of
- * this second, so that a room that becomes quiet leaves few. */
+/* Returns the number of zeros to write behind a batch of n bytes. It is proportional to the bytes
+ * of this second, so that a room that becomes quiet leaves few. */
 static size_t
 padding_size(const struct log_shared *s, size_t n)
 {

@@ -385,8 +385,8 @@ make_first(struct log *l, const struct saved_ends *saved)
 	return fd >= 0 && close(fd) == 0;
 }
 
-/* Cuts the zeros at the end of the last segment, which are no torn tail. Its mode keeps writers away
- * until rewrite_segment has synced it. */
+/* Cuts the zeros at the end of the last segment, which are no torn tail. Its mode keeps writers
+ * away until rewrite_segment has synced it. */
 static bool
 cut_padding(int dir)
 {

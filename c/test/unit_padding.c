@@ -144,7 +144,8 @@ test_busy(void)
 	remove_room(&m);
 }
 
-/* A process is killed while it writes a batch into the padding: another process finds the torn line. */
+/* A process is killed while it writes a batch into the padding. The next writer finds the torn
+ * line. */
 static void
 test_torn(void)
 {

@@ -77,8 +77,8 @@ func (l *Log) endsAtLocked(st disk.State, end int64) (bool, error) {
 	return l.probe[0] == 0, nil
 }
 
-// cutPaddingLocked cuts the padding of the open segment, which ends at END. Whoever replaces or
-// finishes the segment does that first: a reader that has the file open must find its end. The
+// cutPaddingLocked cuts the padding of the open segment, which ends at END. A writer that replaces
+// or finishes the segment calls it first: a reader that has the file open must find its end. The
 // caller holds the write lock.
 func (l *Log) cutPaddingLocked() error {
 	end := l.offsets.end() - l.activeBase
