@@ -54,7 +54,8 @@ type Recovery struct {
 	Bad  int64 `json:"bad"`
 	Next int64 `json:"next"` // offset of the next line
 
-	foundMoved bool // the cut bytes contain valid lines: files were mixed up
+	// the cut bytes contain valid lines, behind a hole or at wrong places: a copy of them is kept
+	keepsCopy bool
 }
 
 // Log is one room's log. Append, Redact, Retain and Close run one after another. Any number of
@@ -257,7 +258,7 @@ func (l *Log) openToRead() error {
 	if err != nil {
 		return err
 	}
-	end, _, err := l.scan(lastUsed(all), &Recovery{})
+	end, _, err := l.scan(lastUsed(all), all, &Recovery{})
 	l.offsets = privateOffsets(end)
 	return err
 }

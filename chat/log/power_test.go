@@ -45,6 +45,8 @@ type powerWorld struct {
 	busyFrom int  // number of batches from which on the logs are padded
 	trace    []string
 
+	stale  bool           // sectors that were never written have data of other files
+	faulty bool           // some syncs have failed
 	stream *Reader        // of other, open as long as that
 	seen   map[int64]bool // offsets of the lines that stream has found
 
@@ -57,7 +59,8 @@ type powerWorld struct {
 
 func newPowerWorld(seed uint64) *powerWorld {
 	w := &powerWorld{rng: rand.New(rand.NewPCG(seed, 1)), disk: simdisk.New(seed)}
-	w.disk.ShowStale(true)
+	w.stale = w.rng.IntN(2) == 0
+	w.disk.ShowStale(w.stale)
 	w.busyFrom = []int{1, 1, 2, 1000}[w.rng.IntN(4)]
 	w.forget()
 	return w
@@ -140,6 +143,9 @@ func (w *powerWorld) start() (err error) {
 	}
 	w.log.activity.busyFrom = w.busyFrom
 	w.note("open: %+v", w.log.Recovery())
+	if bad := w.log.Recovery().Bad; bad > 0 && !w.stale && !w.faulty {
+		return fmt.Errorf("got %d bad bytes that stay, want what a loss of power tore cut", bad)
+	}
 	if err = w.compare(w.log); err != nil || w.ended() || w.other != nil || w.rng.IntN(2) == 0 {
 		return err
 	}
@@ -232,6 +238,7 @@ func (w *powerWorld) step() error {
 	case n < 17:
 		f := simdisk.Faults{SyncFile: 0.3 * w.rng.Float64(), SyncFolder: 0.3 * w.rng.Float64()}
 		w.note("faults %+v", f)
+		w.faulty = true
 		w.disk.SetFaults(f)
 	case n < 18:
 		free := w.rng.Int64N(3000)

@@ -156,8 +156,19 @@ func tornVectors(three []byte, offsets []int64) []vector {
 		torn("torn-lf", "Only the last LF is missing.", three[:end-1]),
 		torn("torn-sum", "The last line has an end, but not the bytes that its sum is of.", wrong),
 		zeros(torn("torn-zeros", "The last line is torn, and zeros follow: padding, or the file got longer before its bytes came, as after a loss of power.", three[:offsets[2]+30]), three[:offsets[2]+30]),
+		hollow(three, offsets),
 		zeros(torn("torn-hole", "The begin of the last line is zeros, its end is there, and padding follows: a loss of power tore a batch in the padding.", hole), hole),
 	}
+}
+
+// hollow is a vector with a hole and a whole line behind it.
+func hollow(three []byte, offsets []int64) vector {
+	data := append([]byte{}, three...)
+	clear(data[offsets[1]+20 : offsets[1]+70])
+	whole := three[:offsets[1]]
+	return vector{name: "torn-before", segments: []piece{{0, padded(data, 300)}}, want: offsets[:1],
+		about:  "Two lines in the padding, of which a loss of power has kept the second: neither was acknowledged, and both are cut.",
+		expect: append(ends(whole, three), fmt.Sprint("cut 0 ", len(whole)))}
 }
 
 // padded returns data with zeros behind it.
