@@ -9,13 +9,14 @@ import (
 	"sync"
 	"time"
 
+	"weir/chat/core"
 	"weir/serve"
 )
 
 // connection is a session as serve calls it.
 type connection struct {
 	svc     *Service
-	session *session
+	session *core.Session
 }
 
 // clientConn is the connection of a client as its session uses it.
@@ -31,8 +32,8 @@ func (s *Service) Session(c serve.Conn, p Peer) serve.Session {
 	if !p.Addr.IsValid() {
 		p.Addr = addrOf(c.RemoteAddr())
 	}
-	var x *session
-	if s.withLock(func() { x = s.connect(clientConn{c}, p) }); x == nil {
+	var x *core.Session
+	if s.withLock(func() { x = s.core.Connect(clientConn{c}, p) }); x == nil {
 		return nil
 	}
 	return &connection{s, x}
@@ -52,35 +53,35 @@ func addrOf(a net.Addr) netip.Addr {
 
 // Input implements serve.Session.
 func (c *connection) Input(in []byte, w *serve.Writer) error {
-	return c.takeTurn(w, func(r *turn) error { return c.session.inputLocked(in, r) })
+	return c.takeTurn(w, func(r *core.Turn) error { return c.session.Input(in, r) })
 }
 
 // Wake implements serve.Session. It continues with held-back input and checks whether the client is
 // alive.
 func (c *connection) Wake(now time.Time, w *serve.Writer) error {
-	return c.takeTurn(w, func(r *turn) error { return c.session.wakeLocked(now, r) })
+	return c.takeTurn(w, func(r *core.Turn) error { return c.session.Wake(now, r) })
 }
 
 // buffers holds buffers for replies, so that idle sessions have none.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 
 // takeTurn calls the session under mu. Then it does what the session asks.
-func (c *connection) takeTurn(w *serve.Writer, call func(*turn) error) (err error) {
+func (c *connection) takeTurn(w *serve.Writer, call func(*core.Turn) error) (err error) {
 	buffer := buffers.Get().(*[]byte)
-	r := turn{buffer: *buffer}
+	r := core.Turn{Buffer: *buffer}
 	if c.svc.withLock(func() { err = call(&r) }) {
 		// Yield to the goroutine that commits: another thread would find it only after 60 us.
 		runtime.Gosched()
 	}
-	if r.pauseInput {
+	if r.PauseInput {
 		w.PauseInput()
 	}
-	if !r.wakeAt.IsZero() {
-		w.WakeAt(r.wakeAt)
+	if !r.WakeAt.IsZero() {
+		w.WakeAt(r.WakeAt)
 	}
-	w.Write(r.output)
-	if r.output != nil && cap(r.output) <= 64<<10 {
-		*buffer = r.output[:0]
+	w.Write(r.Output)
+	if r.Output != nil && cap(r.Output) <= 64<<10 {
+		*buffer = r.Output[:0]
 	}
 	buffers.Put(buffer)
 	return err
@@ -88,27 +89,27 @@ func (c *connection) takeTurn(w *serve.Writer, call func(*turn) error) (err erro
 
 // Close implements serve.Session.
 func (c *connection) Close(err error) {
-	c.svc.withLock(func() { c.session.closeLocked(c.session.causeOf(err)) })
+	c.svc.withLock(func() { c.session.Close(causeOf(c.session, err)) })
 }
 
 // causeOf returns why serve has closed the session with an error.
-func (s *session) causeOf(err error) closeCause {
+func causeOf(x *core.Session, err error) core.CloseCause {
 	switch {
-	case s.endErr != nil && errors.Is(err, s.endErr):
-		return sessionEnded
+	case x.EndedWith(err):
+		return core.SessionEnded
 	case errors.Is(err, serve.ErrStopped):
-		return serverStops
+		return core.ServerStops
 	case errors.Is(err, io.EOF):
-		return clientClosed
+		return core.ClientClosed
 	}
-	return connectionBroke
+	return core.ConnectionBroke
 }
 
 // Move implements serve.Movable. A session in the middle of a login cannot be handed over.
 func (c *connection) Move(w *serve.Writer) (state []byte, ok bool) {
 	c.svc.withLock(func() {
 		var output []byte
-		if state, output, ok = c.session.moveLocked(); ok {
+		if state, output, ok = c.session.Move(); ok {
 			w.Write(output)
 		}
 	})

@@ -2,6 +2,10 @@
 // users and their sessions. A session is a [serve.Session]. It runs under every concurrency model
 // of package serve that does not split processes.
 //
+// This package is the service around the core (package chat/core), which has all state and rules:
+// its lock, its workers and timers, the data directory, and the sessions as package serve calls
+// them.
+//
 // # Life of a message
 //
 // A session parses a line (package chat/irc), checks it and adds it to the pending posts of its
@@ -18,21 +22,10 @@
 //
 // # Ownership
 //
-// The core (core.go) has rooms, users, sessions and limits. It is a pure state machine: it is
-// called with commands and the time, by one goroutine at a time, and starts nothing. Work that
-// needs the disk or a slow hash (joining, history, logging in, a commit) is a task (task.go): it
-// runs in the core, except while it awaits a job. The session of a task stops reading input until
-// the task has ended.
-//
-// The service has a lock, under which it calls the core, and three pools of workers for jobs: of
-// commits, of searches, and of all others. Functions whose name ends in Locked, and methods of core
-// and session, are called under the lock. A background goroutine maintains the search index, and no
-// other goroutine waits for it (searching.go). Deliveries write without the lock, to the
-// subscriptions that were live when the delivery began.
-//
-// A new subscription receives no live messages until its replay has caught up with the deliveries,
-// which is checked under the lock. So a member receives each message once, by replay or live, and
-// receives its JOIN and the names first.
+// The service has a lock, under which it calls the core, and three pools of workers for the jobs of
+// the core's tasks: of commits, of searches, and of all others. A background goroutine maintains
+// the search index, and no other goroutine waits for it (searching.go). Deliveries are jobs: they
+// write without the lock, to the subscriptions that were live when the delivery began.
 //
 // # When something is full
 //

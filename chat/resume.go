@@ -11,18 +11,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"weir/chat/core"
 	"weir/serve"
 )
 
 // Freeze holds back all commands, and returns when no work is unfinished. If ctx ends first, it
 // undoes the freeze and returns an error.
 func (s *Service) Freeze(ctx context.Context) error {
-	s.withLock(s.freeze)
+	s.withLock(s.core.Freeze)
 	for s.isBusy() {
 		select {
 		case <-ctx.Done():
 			s.Thaw()
-			return errors.Join(errFreezeTimeout, ctx.Err())
+			return errors.Join(core.ErrFreezeTimeout, ctx.Err())
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -30,19 +31,19 @@ func (s *Service) Freeze(ctx context.Context) error {
 }
 
 // Thaw ends a freeze: commands run again, and sessions that ended meanwhile are detached.
-func (s *Service) Thaw() { s.withLock(s.thaw) }
+func (s *Service) Thaw() { s.withLock(s.core.Thaw) }
 
 // DisconnectUnmovable asks the clients whose connections cannot be handed over, or all clients, to
 // reconnect, and closes their connections. The service must be frozen. Silent clients that have not
 // registered are not notified: they end with their run. It returns the number of sessions.
 func (s *Service) DisconnectUnmovable(all bool) (sessions int) {
-	s.withLock(func() { sessions = s.disconnectUnmovable(all) })
+	s.withLock(func() { sessions = s.core.DisconnectUnmovable(all) })
 	return sessions
 }
 
 // HandoverState returns the state that Resume continues from. The service must be frozen.
 func (s *Service) HandoverState() (state []byte) {
-	s.withLock(func() { state = s.encodeState() })
+	s.withLock(func() { state = s.core.EncodeState() })
 	return state
 }
 
@@ -73,15 +74,12 @@ type Handover struct {
 	Connections int      // number of connections that will be adopted
 }
 
-// adoptTimeout is how long a resumed service waits for connections.
-const adoptTimeout = 10 * time.Second
-
 // Resume opens a service that continues from another one.
 func Resume(dir string, o Options, from Handover) (*Service, error) {
 	if from.State == nil {
 		return openWithLock(dir, o, from.Lock)
 	}
-	state, err := readState(from.State)
+	state, err := core.ReadState(from.State)
 	if err != nil {
 		from.Lock.Close()
 		return nil, err
@@ -90,24 +88,18 @@ func Resume(dir string, o Options, from Handover) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.runTask(func(t *task) error { return s.restore(t, state) }); err != nil {
+	if err := s.runTask(func(t *core.Task) error { return s.core.Restore(t, state) }); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.withLock(func() {
-		if s.awaitedAdoptions = from.Connections; s.awaitedAdoptions == 0 {
-			s.finishAdoption()
-		} else {
-			s.afterLocked(adoptTimeout, s.finishAdoption)
-		}
-	})
+	s.withLock(func() { s.core.AwaitAdoptions(from.Connections) })
 	return s, nil
 }
 
 // Adopt returns the session of a connection that was handed over, for serve.Service.
 func (s *Service) Adopt(c serve.Conn, state []byte) serve.Session {
-	var x *session
-	err := s.runTask(func(t *task) error {
-		x = s.adopt(t, clientConn{c}, state)
+	var x *core.Session
+	err := s.runTask(func(t *core.Task) error {
+		x = s.core.Adopt(t, clientConn{c}, state)
 		return nil
 	})
 	if x == nil || err != nil {

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"weir/chat/core"
 	"weir/chat/data"
+	"weir/chat/environment"
 	"weir/chat/log"
 	"weir/internal/disk"
 )
@@ -56,15 +58,12 @@ func (s *Service) Retain(ctx context.Context, rooms, directs Retention, report f
 
 // retain removes old messages of one log. No log is opened or closed meanwhile.
 func (s *Service) retain(r data.Room, retention Retention) (removed int64, err error) {
-	err = s.runTask(func(t *task) (err error) {
-		s.opening.lock(t)
-		defer s.opening.unlock()
-		f, now := s.conversationAtLocked(r.Path), s.now
-		t.await(func() {
-			if f != nil {
-				removed, err = f.log.Retain(retention.Age, retention.Bytes, now)
+	err = s.runTask(func(t *core.Task) (err error) {
+		s.core.WithLog(t, r.Path, func(open environment.Log, now time.Time) {
+			if open != nil {
+				removed, err = open.Retain(retention.Age, retention.Bytes, now)
 			} else {
-				removed, err = retainClosed(disk.Or(s.fixed.Disk), filepath.Join(s.dataDir, filepath.FromSlash(r.Path)), retention, now)
+				removed, err = retainClosed(s.opened.Disk, filepath.Join(s.dataDir, filepath.FromSlash(r.Path)), retention, now)
 			}
 		})
 		return err
@@ -98,4 +97,4 @@ func logBytes(on disk.FS, dir string) (n int64) {
 }
 
 // dataFiles returns the data directory.
-func (s *Service) dataFiles() data.Dir { return data.Dir{Path: s.dataDir, Disk: s.fixed.Disk} }
+func (s *Service) dataFiles() data.Dir { return data.Dir{Path: s.dataDir, Disk: s.opened.Disk} }

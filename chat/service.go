@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"weir/chat/account"
+	"weir/chat/core"
+	"weir/chat/environment"
+	"weir/chat/internal/storage"
 	"weir/chat/search"
 	"weir/flow"
 	"weir/internal/disk"
@@ -20,9 +23,10 @@ import (
 type Service struct {
 	// Immutable.
 	dataDir    string
+	opened     Options // of Open, with defaults
 	dataLock   lockFile
 	accounts   *account.Store
-	pools      [jobPools]*flow.Net[*task]
+	pools      [core.JobPools]*flow.Net[*core.Task]
 	ctx        context.Context // ends with Close
 	cancel     func()          // ends ctx, and with it the goroutines of Open
 	goroutines sync.WaitGroup  // goroutines started by Open
@@ -33,8 +37,8 @@ type Service struct {
 	index      *search.Index // nil: not needed yet
 	indexError string        // last error of the index; "": none
 
-	mu sync.Mutex // guards the core, and all state reachable from it
-	core
+	mu   sync.Mutex // guards the core, and all state reachable from it
+	core core.Core
 }
 
 // Open opens the chat of a data directory, which it creates if necessary. Only one service may have
@@ -52,13 +56,13 @@ func Open(dir string, o Options) (*Service, error) {
 
 // openWithLock opens the chat with a lock of its data directory, which Close closes.
 func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
-	o, err := o.withDefaults()
-	storage := newDiskStorage(dir, o)
+	o, err := withDefaults(o)
+	storage := storage.New(dir, o.Disk, o.OnCommit, o.Log)
 	if err == nil {
-		err = adoptLock(storage.disk, dir, lock)
+		err = adoptLock(o.Disk, dir, lock)
 	}
 	if err == nil {
-		err = storage.removeLeftovers()
+		err = storage.RemoveLeftovers()
 	}
 	if err != nil {
 		lock.Close()
@@ -70,9 +74,8 @@ func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
 		lock.Close()
 		return nil, err
 	}
-	s := &Service{dataDir: dir, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
-	s.init(o, environment{storage: storage, accounts: accounts, searcher: s, randomText: rand.Text}, o.Now())
-	rand.Read(s.cloakSeed[:])
+	s := &Service{dataDir: dir, opened: o, dataLock: lock, accounts: accounts, passwordChecks: make(chan struct{}, passwordChecksAtOnce)}
+	s.core.Init(o, environment.Environment{Storage: storage, Accounts: accounts, Searcher: s, RandomText: rand.Text}, o.Now())
 	s.readNetworks()
 	if err := s.startGoroutines(); err != nil {
 		return nil, errors.Join(err, accounts.Close(), lock.Close())
@@ -89,13 +92,13 @@ const (
 
 // startGoroutines builds and starts the nets, and starts all goroutines.
 func (s *Service) startGoroutines() (err error) {
-	for pool, p := range [jobPools]struct {
+	for pool, p := range [core.JobPools]struct {
 		name              string
 		workers, capacity int
 	}{
-		ordinaryJobs: {"workers", workerCount, s.fixed.MaxConnections + maxServiceTasks},
-		searchJobs:   {"search", searchWorkerCount, s.fixed.MaxConnections},
-		commitJobs:   {"commit", commitWidth, s.fixed.MaxRooms},
+		core.OrdinaryJobs: {"workers", workerCount, s.opened.MaxConnections + maxServiceTasks},
+		core.SearchJobs:   {"search", searchWorkerCount, s.opened.MaxConnections},
+		core.CommitJobs:   {"commit", commitWidth, s.opened.MaxRooms},
 	} {
 		if s.pools[pool], err = s.newPool(p.name, p.workers, p.capacity); err == nil {
 			err = s.pools[pool].Start(flow.Network)
@@ -106,7 +109,7 @@ func (s *Service) startGoroutines() (err error) {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.goroutines.Go(func() { s.runPeriodicTasks(s.ctx) }) // until Close
-	if !s.fixed.NoSearch {
+	if !s.opened.NoSearch {
 		s.goroutines.Go(func() { s.runIndexer(s.ctx) }) // until Close
 	}
 	return nil
@@ -118,7 +121,7 @@ func (s *Service) stopGoroutines() {
 	s.cancel()
 	for _, pool := range s.pools {
 		if err := pool.Stop(); err != nil {
-			s.fixed.Log.Error("work was abandoned", "error", err)
+			s.opened.Log.Error("work was abandoned", "error", err)
 		}
 	}
 	s.goroutines.Wait()
@@ -127,33 +130,17 @@ func (s *Service) stopGoroutines() {
 // Close stops the chat: pending posts are committed, read markers are written and files are closed.
 // Sessions must have ended.
 func (s *Service) Close() error {
-	s.mu.Lock()
-	if s.phase != phaseOpen {
-		s.mu.Unlock()
+	isOpen := false
+	if s.withLock(func() { isOpen = s.core.BeginClosing() }); !isOpen {
 		return nil
 	}
-	s.phase = phaseClosing
-	s.mu.Unlock()
-	s.withLock(s.retryStatesLocked)
 	for end := time.Now().Add(closeTimeout); s.hasUnfinishedCommits() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	s.withLock(func() { s.phase = phaseStopping })
 	s.stopGoroutines()
-	s.withLock(func() {
-		for t := range s.tasks {
-			s.stopTaskLocked(t, errStopping)
-		}
-	})
+	s.withLock(s.core.StopTasks)
 	s.saveNetworks()
-	var errs []error
-	for _, f := range s.openConversations() {
-		if s.frozenSessions == nil {
-			errs = append(errs, s.env.storage.CloseLog(f.pathLocked(), f.log))
-		} else { // after a handover another process uses the folders
-			errs = append(errs, f.log.Close())
-		}
-	}
+	errs := []error{s.core.CloseLogs()}
 	if s.index != nil {
 		errs = append(errs, s.index.Close())
 	}
@@ -166,7 +153,7 @@ const closeTimeout = 5 * time.Second
 func (s *Service) hasUnfinishedCommits() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.hasUnfinishedCommitsLocked()
+	return s.core.HasUnfinishedCommits()
 }
 
 // isBusy reports whether any task has not ended, or any conversation has posts that are not
@@ -175,13 +162,7 @@ func (s *Service) hasUnfinishedCommits() bool {
 func (s *Service) isBusy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.tasks) > 0 || s.hasUnfinishedCommitsLocked()
-}
-
-func (s *Service) openConversations() []*conversation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.openConversationsLocked()
+	return s.core.HasUnfinishedTasks()
 }
 
 // Sessions returns the service for serve.Run.
@@ -200,10 +181,10 @@ func (s *Service) runPeriodicTasks(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.withLock(s.saveReadMarkersLocked)
+			s.withLock(s.core.SaveReadMarkers)
 			return
 		case <-tick.C:
-			s.withLock(s.tickLocked)
+			s.withLock(s.core.Tick)
 		case <-save.C:
 			s.saveNetworks()
 		}
@@ -214,5 +195,5 @@ func (s *Service) runPeriodicTasks(ctx context.Context) {
 func (s *Service) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.countsNow()
+	return s.core.Counts()
 }

@@ -11,12 +11,7 @@ const passwordChecksAtOnce = 2
 // AccountByToken returns the account of a session that requested the token. A token is good for one
 // use. The client's address is checked for bans.
 func (s *Service) AccountByToken(from netip.Addr, text string) (name string, err error) {
-	s.withLock(func() {
-		account, ok := s.uploadTokens.redeem(text, s.now)
-		if err = ErrNotLoggedIn; ok {
-			name, err = s.checkUploader(from, account)
-		}
-	})
+	s.withLock(func() { name, err = s.core.RedeemUploadToken(from, text) })
 	return name, err
 }
 
@@ -25,7 +20,7 @@ func (s *Service) AccountByToken(from netip.Addr, text string) (name string, err
 // Beyond them the error is a *ThrottledError.
 func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, password string) (uploader string, err error) {
 	p := Peer{Addr: from}
-	checkLimits := func() { err = s.checkLoginLimitsLocked(p, name) }
+	checkLimits := func() { err = s.core.CheckLoginLimits(p, name) }
 	if s.withLock(checkLimits); err != nil {
 		return "", err
 	}
@@ -39,16 +34,7 @@ func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, 
 		return "", err
 	}
 	login, failed := s.accounts.Plain(name, password)
-	s.withLock(func() {
-		if failed != nil {
-			s.logRefusedLogin(name, from, failed)
-			s.countFailedLoginLocked(p, name, failed)
-			err = ErrNotLoggedIn
-			return
-		}
-		s.rememberNetworkLocked(login.Name, from)
-		uploader, err = s.checkUploader(from, login.Name)
-	})
+	s.withLock(func() { uploader, err = s.core.FinishUploaderLogin(p, name, login, failed) })
 	return uploader, err
 }
 
@@ -56,5 +42,5 @@ func (s *Service) AccountByPassword(ctx context.Context, from netip.Addr, name, 
 func (s *Service) UploadURL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.options().UploadURL
+	return s.core.Options().UploadURL
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"time"
 
+	"weir/chat/core"
 	"weir/flow"
 )
 
@@ -12,7 +13,7 @@ import (
 func (s *Service) withLock(f func()) (committed bool) {
 	s.mu.Lock()
 	defer func() { committed = s.unlock() }()
-	s.now = s.fixed.Now()
+	s.core.Begin(s.opened.Now())
 	f()
 	return false
 }
@@ -23,15 +24,12 @@ func (s *Service) unlock() (committed bool) { return s.unlockAndPut(s.putJob) }
 
 // unlockAndPut is unlock with a function that gives the job of a task to its worker pool. It
 // reports whether a job of a commit task was among the effects.
-func (s *Service) unlockAndPut(put func(*task)) (committed bool) {
-	s.continueReadyTasksLocked()
-	var few [4]*task
-	jobs, timers := append(few[:0], s.effects.jobs...), s.effects.timers
-	clear(s.effects.jobs)
-	s.effects = effects{jobs: s.effects.jobs[:0]}
+func (s *Service) unlockAndPut(put func(*core.Task)) (committed bool) {
+	var few [4]*core.Task
+	jobs, timers := s.core.End(few[:0])
 	s.mu.Unlock()
 	for _, t := range jobs {
-		committed = committed || t.pool == commitJobs
+		committed = committed || t.Pool == core.CommitJobs
 		put(t)
 	}
 	s.startTimers(timers)
@@ -40,16 +38,16 @@ func (s *Service) unlockAndPut(put func(*task)) (committed bool) {
 
 // putJob gives the job of a task to its worker pool. Put does not block: the queues have room for
 // all tasks.
-func (s *Service) putJob(t *task) {
-	if s.pools[t.pool].Put([]*task{t}) == 0 {
-		s.stopTask(t, errStopping)
+func (s *Service) putJob(t *core.Task) {
+	if s.pools[t.Pool].Put([]*core.Task{t}) == 0 {
+		s.stopTask(t, core.ErrStopping)
 	}
 }
 
-func (s *Service) startTimers(timers []timer) {
+func (s *Service) startTimers(timers []core.Timer) {
 	for _, t := range timers {
-		time.AfterFunc(t.after, func() {
-			if s.withLock(t.call) {
+		time.AfterFunc(t.After, func() {
+			if s.withLock(t.Call) {
 				// Yield to the goroutine that commits: otherwise the runtime's monitor, which
 				// checks a thread in fsync every 70 us, wakes five times as often.
 				runtime.Gosched()
@@ -59,58 +57,46 @@ func (s *Service) startTimers(timers []timer) {
 }
 
 // newPool returns a pool of so many workers, with a queue for the jobs of so many tasks.
-func (s *Service) newPool(name string, workers, capacity int) (*flow.Net[*task], error) {
-	return flow.New([]flow.Stage[*task]{{Name: name, Width: workers, Do: flow.Each(s.runJobs)}}, []flow.Edge{{To: name, Cap: capacity}}, s.stopTask, 0)
+func (s *Service) newPool(name string, workers, capacity int) (*flow.Net[*core.Task], error) {
+	return flow.New([]flow.Stage[*core.Task]{{Name: name, Width: workers, Do: flow.Each(s.runJobs)}}, []flow.Edge{{To: name, Cap: capacity}}, s.stopTask, 0)
 }
 
 // runJobs is the stage of the worker pools. It runs the job of a task and continues the task, until
 // the task has no further job or waits for another turn.
-func (s *Service) runJobs(t *task, out *flow.Out[*task]) {
+func (s *Service) runJobs(t *core.Task, out *flow.Out[*core.Task]) {
 	for goesOn := true; goesOn; {
-		t.job()
-		goesOn = s.continueOnWorker(t, out)
+		t.RunJob()
+		goesOn = s.finishJob(t, out)
 	}
 }
 
-// continueOnWorker continues a task whose job has ended. It reports whether the worker goes on with
+// finishJob continues a task whose job has ended. It reports whether the worker goes on with
 // the next job of the task.
-func (s *Service) continueOnWorker(t *task, out *flow.Out[*task]) (goesOn bool) {
+func (s *Service) finishJob(t *core.Task, out *flow.Out[*core.Task]) (goesOn bool) {
 	s.mu.Lock()
-	defer s.unlockAndPut(func(other *task) {
-		if other.pool == t.pool { // a stage puts into its own net by its Out
-			out.Put([]*task{other})
+	defer s.unlockAndPut(func(other *core.Task) {
+		if other.Pool == t.Pool { // a stage puts into its own net by its Out
+			out.Put([]*core.Task{other})
 		} else {
 			s.putJob(other)
 		}
 	})
-	s.now = s.fixed.Now()
-	s.continueTaskLocked(t)
-	return s.takeJobLocked(t)
-}
-
-// takeJobLocked takes the next job of a task from the jobs for the pools, and reports whether it
-// did: not if there is none, or the task waits for another turn. The caller holds mu.
-func (s *Service) takeJobLocked(t *task) bool {
-	last := len(s.effects.jobs) - 1
-	if last < 0 || s.effects.jobs[last] != t || t.wantsTurn {
-		return false
-	}
-	s.effects.jobs = s.effects.jobs[:last]
-	return true
+	s.core.Begin(s.opened.Now())
+	return s.core.ContinueOnWorker(t)
 }
 
 // stopTask stops a task whose job has panicked or was not accepted.
-func (s *Service) stopTask(t *task, reason error) {
-	s.withLock(func() { s.stopTaskLocked(t, reason) })
+func (s *Service) stopTask(t *core.Task, reason error) {
+	s.withLock(func() { s.core.StopTask(t, reason) })
 }
 
 // runTask runs a task of the service itself, and waits for its end. The error is that of run, or
 // the reason why the task was stopped. The caller does not hold mu.
-func (s *Service) runTask(run func(*task) error) error {
+func (s *Service) runTask(run func(*core.Task) error) error {
 	// the task -> this call: its result; one value, not closed
 	result := make(chan error, 1)
 	s.withLock(func() {
-		s.startTaskLocked(ordinaryJobs, func(t *task) { result <- run(t) }, func(reason error) { result <- reason })
+		s.core.StartTask(core.OrdinaryJobs, func(t *core.Task) { result <- run(t) }, func(reason error) { result <- reason })
 	})
 	return <-result
 }

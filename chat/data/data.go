@@ -121,6 +121,9 @@ func Named(name string) (Room, error) {
 	return r, nil
 }
 
+// RoomPath returns the path of a room's folder in a data directory.
+func RoomPath(name string) string { return Rooms + "/" + Folder(name) }
+
 // Folder returns the folder name of a room or conversation: its name folded, with other characters
 // than letters, digits and _-#,. as %XX.
 func Folder(name string) string {
