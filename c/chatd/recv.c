@@ -230,6 +230,9 @@ end(struct client *c)
 	close_client(c, "end of connection");
 	wait_until_sent(c);
 	marks_end(c);
+	for (int i = 0; i < MY_ROOMS_MAX; i++)
+		if (c->joined[i].used)
+			joined_close(&c->joined[i]);
 	atomic_store(&c->me->ending, MARKS_SAVED);
 	session_wake(c->me);
 	_exit(0);

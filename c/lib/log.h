@@ -30,6 +30,9 @@ struct log_shared {
 	/* end of the last line that this program wrote; changed under the write lock */
 	_Atomic uint64_t last_end;
 	_Atomic uint64_t last_ms;   /* time of that line; changed under the write lock */
+	/* How busy the room is; used under the write lock: the start of the current second, and the
+	 * number of batches and their bytes since then. */
+	uint64_t second, second_batches, second_bytes;
 	/* a failed sync could not be undone: the next writer recovers the log first */
 	_Atomic bool broken;
 };
@@ -38,6 +41,8 @@ struct log {
 	/* descriptors of this process: sync is "committed"; segment is -1 before the first append */
 	int dir, lock, sync, segment;
 	uint64_t base;                /* base of the open segment */
+	uint64_t file_end;            /* end of its file, with padding, when last checked: an offset */
+	bool padded;                  /* this process has written padding */
 	struct log_ends *ends;
 	struct log_shared *shared;
 	char id[STORED_ID + 1];
@@ -102,6 +107,15 @@ enum log_commit log_commit(struct log *l, uint64_t end);
 /* Used between the files of the log. */
 bool log_flock(int fd);
 void log_unlock(int fd);
+/* Reports whether the open segment is the last one and its lines end at END: there is no byte
+ * behind it, or padding. A writer that was killed has left a prefix of its batch, so one byte
+ * tells. The caller holds the write lock. */
+bool log_in_order(struct log *l);
+/* Counts a batch of n bytes that was written up to end, at the time ms. If it made the segment of a
+ * busy room longer, zeros are written behind it. The caller holds the write lock. */
+void log_pad(struct log *l, size_t n, uint64_t ms, uint64_t end);
+/* Cuts the padding before the log is closed. It leaves it where another process uses the room. */
+void log_cut_own_padding(struct log *l);
 /* Opens an existing segment as the current one. */
 bool log_take_segment(struct log *l, uint64_t base);
 /* Finishes the open segment and creates one with this base as the current one. The caller holds

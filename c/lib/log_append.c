@@ -33,15 +33,6 @@ time_of_batch(const struct log *l, const struct log_batch *b, uint64_t end)
 	return last > b->now_ms ? last : b->now_ms;
 }
 
-/* Reports whether the open segment is the last one and ends at END. */
-static bool
-in_order(const struct log *l)
-{
-	uint64_t size;
-
-	return l->segment >= 0 && !atomic_load(&l->shared->broken) && segment_in_use(l->segment, &size) && l->base + size == atomic_load(&l->ends->end);
-}
-
 /* Takes the write lock with the last segment open. If another process has rolled the log, or died,
  * the log is recovered first. */
 static bool
@@ -53,7 +44,8 @@ take_write_lock(struct log *l)
 
 	if (!log_flock(l->lock))
 		return false;
-	if (in_order(l) || (segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base) && log_take_segment(l, base) && in_order(l)))
+	if (!atomic_load(&l->shared->broken) &&
+	    (log_in_order(l) || (segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base) && log_take_segment(l, base) && log_in_order(l))))
 		return true;
 	log_unlock(l->lock); /* lock order: the sync lock first */
 	if (!log_flock(l->sync))
@@ -103,13 +95,14 @@ write_whole(struct log *l, const char *bytes, size_t n, uint64_t end)
 	return false;
 }
 
-/* Starts a new segment if the open one is large enough. */
+/* Starts a new segment if the open one is large enough. The padding is cut first: a reader that has
+ * the file open must find its end. */
 static bool
 roll(struct log *l, uint64_t end)
 {
 	if (end - l->base < SEGMENT_BYTES)
 		return true;
-	return fdatasync(l->segment) == 0 && log_next_segment(l, end);
+	return ftruncate(l->segment, (off_t)(end - l->base)) == 0 && fdatasync(l->segment) == 0 && log_next_segment(l, end);
 }
 
 static bool
@@ -133,6 +126,7 @@ append_locked(struct log *l, const struct log_batch *b, uint64_t *first, uint64_
 	atomic_store(&l->shared->last_ms, ms);
 	atomic_store(&l->shared->last_end, *end);
 	atomic_store(&l->ends->end, *end);
+	log_pad(l, n, ms, *end);
 	return true;
 }
 

@@ -36,7 +36,7 @@ discard_locked(struct log *l)
 {
 	uint64_t committed = atomic_load(&l->ends->committed), end = atomic_load(&l->ends->end), base = 0, size, last;
 
-	if (!segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &last) || (last != l->base && !log_take_segment(l, last)) || !segment_size(l->segment, &size))
+	if (!segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &last) || (last != l->base && !log_take_segment(l, last)) || !segment_cut_padding(l->segment, &size))
 		return false;
 	if (last + size > end)
 		end = last + size;
@@ -70,7 +70,9 @@ discard_uncommitted(struct log *l)
 static enum log_commit
 commit_locked(struct log *l, uint64_t end)
 {
-	uint64_t size, covered;
+	/* END is read before the size: another process may roll the log now, which cuts the padding
+	 * before it moves END into the next segment */
+	uint64_t size, covered = atomic_load(&l->ends->end);
 
 	if (!segment_size(l->segment, &size))
 		return LOG_LOST;
@@ -78,7 +80,6 @@ commit_locked(struct log *l, uint64_t end)
 		return LOG_LOST;
 	if (atomic_load(&l->ends->committed) >= end)
 		return LOG_COMMITTED;
-	covered = atomic_load(&l->ends->end);
 	if (covered > l->base + size)
 		covered = l->base + size;
 	if (fdatasync(l->segment) != 0) {

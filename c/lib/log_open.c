@@ -24,6 +24,7 @@ log_shared_reset(struct log_shared *s)
 {
 	atomic_store(&s->last_end, 0);
 	atomic_store(&s->last_ms, 0);
+	s->second = s->second_batches = s->second_bytes = 0;
 	atomic_store(&s->broken, false);
 }
 
@@ -53,7 +54,7 @@ use_segment(struct log *l, int fd, uint64_t base)
 	if (l->segment >= 0)
 		close(l->segment);
 	l->segment = fd;
-	l->base = base;
+	l->base = l->file_end = base;
 }
 
 bool
@@ -192,6 +193,7 @@ log_close(struct log *l)
 {
 	int error = errno;
 
+	log_cut_own_padding(l);
 	if (l->ends != MAP_FAILED)
 		munmap(l->ends, sizeof *l->ends);
 	l->ends = MAP_FAILED;

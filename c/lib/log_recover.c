@@ -16,7 +16,8 @@
  *
  * Recovery takes these steps:
  *
- *	1. remove temporary files, and create the room's id and the first segment if they are missing;
+ *	1. remove temporary files, create the room's id and the first segment if they are missing, and
+ *	   cut the padding, the zeros at the end of the last segment;
  *	2. read the lines from COMMITTED on to find the end of the last valid line and the torn tail;
  *	3. choose the segment for the next line, so that no offset is used twice;
  *	4. write the lines that were read once more, cut the torn tail, and sync;
@@ -35,7 +36,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 65536 };
+enum {
+	BLOCK = 65536,
+	TORN_MAX = 2 * 65536 /* largest size of a torn tail that contains valid lines */
+};
 
 /* Offsets in the file "committed" must be less than this. */
 static const uint64_t offset_max = (uint64_t)1 << 62;
@@ -46,6 +50,8 @@ struct scan {
 	uint64_t position;   /* the next byte to read */
 	uint64_t valid_end;  /* end of the last valid line; begin if there is none */
 	uint64_t data_end;   /* end of the last segment; the torn tail is [valid_end, data_end) */
+	uint64_t hole_from;  /* zeros in a line from here on are a hole */
+	bool hole;           /* there is one: it and everything behind it is the torn tail */
 	uint64_t bad;        /* number of damaged lines */
 	uint64_t bad_inside; /* number of damaged lines before valid_end */
 };
@@ -55,11 +61,17 @@ struct saved_ends {
 	uint64_t committed, end;
 };
 
-/* Counts the line at s->position as valid or damaged, and moves s->position to the next one. */
+/*
+ * Counts the line at s->position as valid or damaged, and moves s->position to the next one. Zeros
+ * behind COMMITTED and near the end of the log are sectors that a loss of power has kept from the
+ * disk, so nothing behind them in the segment was acknowledged.
+ */
 static void
 scan_line(struct scan *s, struct slice line)
 {
-	if (stored_whole(line, s->position)) {
+	if (s->hole || (s->position >= s->hole_from && memchr(line.at, '\0', line.length) != NULL)) {
+		s->hole = true;
+	} else if (stored_whole(line, s->position)) {
 		s->valid_end = s->position + line.length;
 		s->bad_inside = s->bad;
 	} else {
@@ -384,6 +396,29 @@ make_first(struct log *l, const struct saved_ends *saved)
 	return fd >= 0 && close(fd) == 0;
 }
 
+/* Cuts the zeros at the end of the last segment, which are no torn tail, and gets the offset of its
+ * end. Its mode keeps writers away until rewrite_segment has synced it. */
+static bool
+cut_padding(int dir, uint64_t *end)
+{
+	uint64_t base, size, data;
+	int fd;
+	bool fine;
+
+	if (!segment_find(dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base) || (fd = segment_open(dir, base, O_RDONLY)) < 0)
+		return false;
+	fine = segment_size(fd, &size) && segment_data_size(fd, &data);
+	close(fd);
+	*end = base + data;
+	if (!fine || size == data)
+		return fine;
+	fd = segment_reopen(dir, base);
+	fine = fd >= 0 && ftruncate(fd, (off_t)data) == 0;
+	if (fd >= 0)
+		close(fd);
+	return fine;
+}
+
 /* Gets the offset where reading starts, and the base of its segment: COMMITTED if it is known
  * and a line may start there, otherwise the start of the last segment that is not empty. */
 static bool
@@ -402,14 +437,21 @@ find_begin(struct log *l, bool known, uint64_t committed, uint64_t *begin, uint6
 bool
 log_recover(struct log *l, struct log_recovery *found)
 {
-	uint64_t base, size;
+	uint64_t base, size, end;
 	struct saved_ends saved;
 	struct scan s = { 0 };
 	bool has_ends = read_ends(l, &saved);
 
 	memset(found, 0, sizeof *found);
-	if (!remove_temporary(l->dir) || !make_id(l->dir) || !make_first(l, &saved) ||
-	    !find_begin(l, has_ends, saved.committed, &s.begin, &base) || !scan_all(l->dir, base, &s))
+	if (!remove_temporary(l->dir) || !make_id(l->dir) || !make_first(l, &saved) || !cut_padding(l->dir, &end))
+		return false;
+	if (!last_with_lines(l->dir, &s.hole_from))
+		return false;
+	if (end > TORN_MAX && end - TORN_MAX > s.hole_from)
+		s.hole_from = end - TORN_MAX;
+	if (saved.committed > s.hole_from)
+		s.hole_from = saved.committed;
+	if (!find_begin(l, has_ends, saved.committed, &s.begin, &base) || !scan_all(l->dir, base, &s))
 		return false;
 	found->cut = s.data_end - s.valid_end;
 	found->bad = s.bad_inside;

@@ -8,7 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 #include <unistd.h>
+
+enum { BLOCK = 16384 };
 
 static bool
 parse_name(const char *name, uint64_t *base)
@@ -111,24 +116,109 @@ segment_remove(int dir, uint64_t base)
 	return unlinkat(dir, name, 0) == 0;
 }
 
-bool
-segment_size(int fd, uint64_t *size)
+/* The state of an open file. */
+struct state {
+	uint64_t size, links;
+	unsigned mode;
+};
+
+static bool
+by_fstat(int fd, struct state *state)
 {
 	struct stat s;
 
 	if (fstat(fd, &s) != 0)
 		return false;
-	*size = (uint64_t)s.st_size;
+	*state = (struct state){ (uint64_t)s.st_size, (uint64_t)s.st_nlink, s.st_mode };
+	return true;
+}
+
+#if defined(__linux__) && defined(SYS_statx)
+
+/* The kernel's interface (statx(2)). Not all C libraries have it. */
+struct statx_result {
+	uint32_t mask, block_size;
+	uint64_t attributes;
+	uint32_t links, uid, gid;
+	uint16_t mode, unused;
+	uint64_t inode, size;
+	uint64_t rest[26];
+};
+
+enum { EMPTY_PATH = 0x1000, MODE_LINKS_SIZE = 0x206 };
+
+/*
+ * Asks for no times. After fstat(2) the next write changes them, also within a tick of the clock,
+ * and fdatasync of ext4 then writes the inode (Linux 6.13, multigrain timestamps).
+ */
+static bool
+get_state(int fd, struct state *state)
+{
+	struct statx_result s;
+
+	if (syscall(SYS_statx, fd, "", EMPTY_PATH, MODE_LINKS_SIZE, &s) != 0)
+		return by_fstat(fd, state);
+	*state = (struct state){ s.size, s.links, s.mode };
+	return true;
+}
+
+#else
+
+static bool
+get_state(int fd, struct state *state)
+{
+	return by_fstat(fd, state);
+}
+
+#endif
+
+bool
+segment_size(int fd, uint64_t *size)
+{
+	struct state s;
+
+	if (!get_state(fd, &s))
+		return false;
+	*size = s.size;
 	return true;
 }
 
 bool
 segment_in_use(int fd, uint64_t *size)
 {
-	struct stat s;
+	struct state s;
 
-	if (fstat(fd, &s) != 0)
+	if (!get_state(fd, &s))
 		return false;
-	*size = (uint64_t)s.st_size;
-	return s.st_nlink > 0 && (s.st_mode & S_IWUSR) && !(s.st_mode & S_IXUSR);
+	*size = s.size;
+	return s.links > 0 && (s.mode & S_IWUSR) && !(s.mode & S_IXUSR);
+}
+
+bool
+segment_data_size(int fd, uint64_t *size)
+{
+	char block[BLOCK];
+
+	if (!segment_size(fd, size))
+		return false;
+	while (*size > 0) {
+		size_t n = *size < BLOCK ? (size_t)*size : BLOCK, used = n;
+
+		if (pread(fd, block, n, (off_t)(*size - n)) != (ssize_t)n)
+			return false;
+		while (used > 0 && block[used - 1] == '\0')
+			used--;
+		*size -= n - used;
+		if (used > 0)
+			return true;
+	}
+	return true;
+}
+
+bool
+segment_cut_padding(int fd, uint64_t *size)
+{
+	uint64_t file;
+
+	return segment_size(fd, &file) && segment_data_size(fd, size) && (file == *size || ftruncate(fd, (off_t)*size) == 0);
 }

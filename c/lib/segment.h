@@ -40,4 +40,9 @@ bool segment_remove(int dir, uint64_t base);
 bool segment_size(int fd, uint64_t *size);
 bool segment_in_use(int fd, uint64_t *size);
 
+/* Gets the size of an open segment without the zeros at its end: its padding. segment_cut_padding
+ * also cuts them, without a sync. */
+bool segment_data_size(int fd, uint64_t *size);
+bool segment_cut_padding(int fd, uint64_t *size);
+
 #endif

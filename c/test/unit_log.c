@@ -175,7 +175,7 @@ static void
 test_vectors(const char *vectors)
 {
 	static const char *const names[] = { "empty", "plain", "segments", "corrupt", "corrupt-before", "moved", "overlap", "redacted", "committed",
-		"cut-begun", "torn", "torn-lf", "torn-sum", "torn-zeros" };
+		"cut-begun", "torn", "torn-lf", "torn-sum", "torn-zeros", "torn-hole", "torn-before", "padded", "padded-only", "padded-cut" };
 	const union { uint16_t number; char first; } order = { .number = 1 };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

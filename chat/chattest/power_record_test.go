@@ -28,6 +28,7 @@ type powerRun struct {
 	start   int // position from which on the power may go
 	written *crashdisk.Recording
 	order   []string // all messages in the room's order
+	padded  int      // power losses that left zeros at the end of a segment
 }
 
 // ledger is what was acknowledged, with the position of the disk's recording at that time: a power

@@ -3,6 +3,7 @@
 package chattest
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -171,8 +172,8 @@ func (r *powerRun) loseAgain(t *testing.T, losses int, random *rand.Rand) {
 	for _, it := range r.items {
 		changes += len(r.changes[it.name])
 	}
-	t.Logf("%d power losses (%d at flushes, %d in the recovery from another) in %v, %d writes lost or torn; %d messages and %d changes were acknowledged: 0 lost, 0 duplicated, 0 out of order",
-		len(all)+again, atFlushes, again, time.Since(began).Round(time.Millisecond), lost, len(r.messages), changes)
+	t.Logf("%d power losses (%d at flushes, %d in the recovery from another, %d that left zeros written ahead) in %v, %d writes lost or torn; %d messages and %d changes were acknowledged: 0 lost, 0 duplicated, 0 out of order",
+		len(all)+again, atFlushes, again, r.padded, time.Since(began).Round(time.Millisecond), lost, len(r.messages), changes)
 }
 
 // checkAfterLoss starts the server on what the disk kept, and compares that with what was
@@ -187,6 +188,9 @@ func (r *powerRun) checkAfterLoss(t *testing.T, position int) *crashdisk.Recordi
 	}()
 	if err := r.disk.mount(); err != nil {
 		t.Fatal(err)
+	}
+	if r.hasPadding(t) {
+		r.padded++
 	}
 	r.mustRun(t)
 	end := readRoom(t, r.server)
@@ -204,6 +208,22 @@ func (r *powerRun) checkAfterLoss(t *testing.T, position int) *crashdisk.Recordi
 		t.FailNow()
 	}
 	return recovery
+}
+
+// hasPadding reports whether a segment of the room ends with a zero: padding, or a size without its
+// data.
+func (r *powerRun) hasPadding(t *testing.T) bool {
+	segments, err := filepath.Glob(filepath.Join(r.data, "rooms", crashRoom, "*.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(segments, func(name string) bool {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.HasSuffix(b, []byte{0})
+	})
 }
 
 // judgeMessages checks that a history has all acknowledged messages, once and in order.

@@ -109,7 +109,11 @@ func (l *Log) isConsistentLocked() (bool, error) {
 		st.Size = end - l.activeBase
 	}
 	l.undoFrom = -1
-	return inUse(st) && l.activeBase+st.Size == end, nil
+	l.fileEnd = l.activeBase + st.Size
+	if !inUse(st) {
+		return false, nil
+	}
+	return l.endsAtLocked(st, end)
 }
 
 // writeBatchLocked writes entries at END and moves END behind them. The caller holds the write
@@ -132,6 +136,10 @@ func (l *Log) writeBatchLocked(entries []Entry) (Batch, error) {
 		return Batch{}, l.undoWriteLocked(end, err)
 	}
 	l.lastEnd, l.lastTime = b.End, last
+	l.activity.add(len(b.Bytes), last)
+	if b.End > l.fileEnd {
+		l.padLocked(b)
+	}
 	return b, nil
 }
 
@@ -176,6 +184,9 @@ var errSync = errors.New("fdatasync failed")
 // rollLocked starts a new segment. A segment with a successor is completely on disk. The caller
 // holds the write lock.
 func (l *Log) rollLocked(end int64) error {
+	if err := l.cutPaddingLocked(); err != nil {
+		return err
+	}
 	if err := l.active.Datasync(); err != nil {
 		return l.diskError("sync a segment", fmt.Errorf("%w: %w", errSync, err))
 	}
@@ -193,7 +204,7 @@ func (l *Log) rollLocked(end int64) error {
 		return l.diskError("open the new segment", err)
 	}
 	l.active.Close()
-	l.active, l.activeBase = f, end
+	l.active, l.activeBase, l.fileEnd = f, end, end
 	return nil
 }
 
@@ -204,6 +215,9 @@ func (l *Log) commit(end int64) error {
 		return err
 	}
 	defer l.syncLock.release()
+	// END is read before the size: another process may roll the log now, which cuts the padding
+	// before it moves END into the next segment
+	to := l.offsets.end()
 	st, err := l.active.State()
 	if err != nil {
 		return l.diskError("stat the last segment", err)
@@ -215,8 +229,7 @@ func (l *Log) commit(end int64) error {
 		}
 		return nil
 	}
-	to := min(l.offsets.end(), written)
-	if to < end {
+	if to = min(to, written); to < end {
 		return fmt.Errorf("%w: %s: another process has cut the segment", ErrFailing, l.dir)
 	}
 	if err := l.active.Datasync(); err != nil {
@@ -231,8 +244,11 @@ func (l *Log) commit(end int64) error {
 }
 
 // commitAllLocked commits everything that is written, so that no writer still waits for the result
-// of a sync. The room is consistent, and the caller holds both locks.
+// of a sync, and cuts the padding. The room is consistent, and the caller holds both locks.
 func (l *Log) commitAllLocked() error {
+	if err := l.cutPaddingLocked(); err != nil {
+		return err
+	}
 	end := l.offsets.end()
 	if l.offsets.committed() >= end {
 		return nil
@@ -271,7 +287,7 @@ func (l *Log) discardLocked() error {
 	if err != nil {
 		return err
 	}
-	all, err := l.extents(bases)
+	all, err := l.extentsWithoutPaddingLocked(bases)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,12 @@
 // written before it (group commit). Readers take no lock. They stop at COMMITTED, the offset before
 // which everything is on disk.
 //
+// # Padding
+//
+// The last segment of a busy room has zeros behind its lines, at most 64 KiB, which later lines
+// overwrite: a sync is cheaper when the file does not become longer. They are no part of the log,
+// and Close cuts them. A copy of the folder may have them, too.
+//
 // # Failures
 //
 // A process may be killed at any moment. Acknowledged messages are stored, and the next process

@@ -14,7 +14,7 @@ type Report struct {
 	Segments  int    `json:"segments"`
 	Lines     int64  `json:"lines"`
 	Redacted  int64  `json:"redacted"`  // redacted lines
-	Bytes     int64  `json:"bytes"`     // size of all segments
+	Bytes     int64  `json:"bytes"`     // size of all segments, without padding
 	First     int64  `json:"first"`     // offset of the oldest segment
 	Committed int64  `json:"committed"` // offset at which reading ends
 	// bytes behind Committed: a batch being written, or a torn tail that the next writer cuts
@@ -71,14 +71,14 @@ func (p *Report) addFault(offset, length int64, what string, repairs bool) {
 // checkOverlaps adds a fault for each segment that extends beyond the start of its successor.
 func (p *Report) checkOverlaps(l *Log, all []extent) error {
 	for i, x := range all[:len(all)-1] {
-		info, err := l.disk.Stat(l.segmentPath(x.base))
+		size, err := dataSize(l.disk, l.segmentPath(x.base))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // removed by Retain meanwhile
 		}
 		if err != nil {
 			return fmt.Errorf("chat/log: %w", err)
 		}
-		if over := x.base + info.Size() - all[i+1].base; over > 0 {
+		if over := x.base + size - all[i+1].base; over > 0 {
 			p.addFault(all[i+1].base, over, fmt.Sprintf("the segment %d overlaps its successor", x.base), true)
 		}
 	}

@@ -54,7 +54,8 @@ type Recovery struct {
 	Bad  int64 `json:"bad"`
 	Next int64 `json:"next"` // offset of the next line
 
-	foundMoved bool // the cut bytes contain valid lines: files were mixed up
+	// the cut bytes contain valid lines, behind a hole or at wrong places: a copy of them is kept
+	keepsCopy bool
 }
 
 // Log is one room's log. Append, Redact, Retain and Close run one after another. Any number of
@@ -74,19 +75,21 @@ type Log struct {
 	syncLock   lock
 	active     disk.File // last segment; its base is activeBase
 	activeBase int64
+	fileEnd    int64 // offset of the end of the active file, with padding, when last checked
 	undoFrom   int64 // offset in active of a refused batch that is still to be cut; -1: none
 	// offset of the batches that a failed sync refused and that are still to be cut; -1: none
 	discardFrom  int64
 	encoder      encoder
 	lastEnd      int64 // offset behind the line of lastTime; -1: unknown
 	lastTime     int64
+	activity     activity
+	padded       bool    // this Log has written padding
+	probe        [1]byte // for reading one byte without an allocation
 	buf          []byte
 	lines        []Line
 	recovery     Recovery
 	newCommitted bool // the file committed is new and has no valid content yet
-	// Retain removed segments, and the folder was not synced since then
-	removalUnsynced bool
-	closed          bool
+	closed       bool
 }
 
 const defaultSegment = 8 << 20
@@ -94,7 +97,7 @@ const defaultSegment = 8 << 20
 // Open opens the room in a folder, creates the folder if it does not exist, and restores the room
 // after a crash.
 func Open(dir string, o Options) (*Log, error) {
-	l := &Log{dir: dir, disk: disk.Or(o.Disk), readOnly: o.ReadOnly, segmentSize: o.Segment, undoFrom: -1, discardFrom: -1, lastEnd: -1}
+	l := &Log{dir: dir, disk: disk.Or(o.Disk), readOnly: o.ReadOnly, segmentSize: o.Segment, undoFrom: -1, discardFrom: -1, lastEnd: -1, activity: activity{busyFrom: busyBatches}}
 	if l.segmentSize <= 0 {
 		l.segmentSize = defaultSegment
 	}
@@ -255,7 +258,7 @@ func (l *Log) openToRead() error {
 	if err != nil {
 		return err
 	}
-	end, _, err := l.scan(lastUsed(all), &Recovery{})
+	end, _, err := l.scan(lastUsed(all), all, &Recovery{})
 	l.offsets = privateOffsets(end)
 	return err
 }
@@ -310,6 +313,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
+	l.cutOwnPadding()
 	return l.closeFiles()
 }
 

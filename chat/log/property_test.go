@@ -1,6 +1,7 @@
 package log
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -172,23 +173,28 @@ func (m *model) check(t *rapid.T) {
 	}
 }
 
-// FuzzReader reads any bytes as a segment: what is found stands there, both ways find the same, and
-// a writer goes on behind it.
+// FuzzReader reads any bytes as a segment, with padding or without: what is found stands there,
+// both ways find the same, and a writer goes on behind it.
 func FuzzReader(f *testing.F) {
 	data, _ := lines(f, 0, everyKind[:4]...)
-	f.Add(data)
-	f.Add(data[:len(data)-3])
-	f.Add(append(data[:200:200], data...))
+	for _, padding := range []uint16{0, 1, 511, 5000} {
+		f.Add(data, padding)
+		f.Add(data[:len(data)-3], padding)
+		f.Add(append(data[:200:200], data...), padding)
+		f.Add(append(make([]byte, 300), data...), padding)
+		f.Add([]byte{}, padding)
+	}
 	dir := f.TempDir() // one for all: to make and remove files is what takes long
-	f.Fuzz(func(t *testing.T, data []byte) {
-		data = resum(data)
+	f.Fuzz(func(t *testing.T, data []byte, padding uint16) {
+		data = bytes.TrimRight(resum(data), "\x00")
+		padded := append(data[:len(data):len(data)], make([]byte, padding)...)
 		leftovers, _ := filepath.Glob(filepath.Join(dir, "*.log*"))
 		for _, name := range leftovers {
 			if filepath.Base(name) != segmentName(0) {
 				os.Remove(name)
 			}
 		}
-		for name, b := range map[string][]byte{"id": []byte("abcdefgh\n"), segmentName(0): data, "committed": nil} {
+		for name, b := range map[string][]byte{"id": []byte("abcdefgh\n"), segmentName(0): padded, "committed": nil} {
 			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +211,14 @@ func FuzzReader(f *testing.F) {
 			t.Errorf("Latest: got %d lines and error %v, want the same %d as Stream", len(latest), err, len(found))
 		}
 		l := mustOpen(t, dir, Options{Disk: noSync})
+		if r := l.Recovery(); r.Cut != int64(len(data))-reader.Committed() {
+			t.Errorf("got %d bytes cut, want the %d behind the last line (padding is not counted)", r.Cut, int64(len(data))-reader.Committed())
+		}
+		l.activity.busyFrom = 1
 		b := mustAppend(t, l, entry("next"))
+		if b.First != int64(len(data)) {
+			t.Errorf("got the next line at offset %d, want %d, where the padding started", b.First, len(data))
+		}
 		if got := all(t, l); fmt.Sprint(got) != fmt.Sprint(append(found, string(b.Bytes))) {
 			t.Errorf("after a line was appended: got %q, want the lines read before and the new one: %q", got, found)
 		}

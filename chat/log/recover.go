@@ -1,6 +1,7 @@
 package log
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,16 +26,26 @@ func lastUsed(all []extent) int64 {
 	return all[0].base
 }
 
-// scan reads from an offset to the end of the files. end is the end of the last valid line, or from
-// if there is none. last is its time in Unix milliseconds. Invalid bytes before it are counted in
-// found.
-func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
+// maxTorn is the largest size of a torn tail that contains valid lines, in bytes. A batch is torn
+// where it overwrites padding, or just behind it.
+const maxTorn = 2 * maxPadding
+
+// scan reads from an offset to the end of the segments. end is the end of the last valid line, or
+// from if there is none. last is its time in Unix milliseconds. Invalid bytes before it are counted
+// in found. A hole ends the lines, too: zeros behind COMMITTED and near the end are sectors that a
+// loss of power has kept from the disk, so nothing behind them in the segment was acknowledged.
+func (l *Log) scan(from int64, all []extent, found *Recovery) (end, last int64, err error) {
 	r := l.reader(from, streamBuffer)
 	r.uncommitted = true
-	r.onBad = func(_ int64, b []byte) {
+	hole, holeFrom := false, max(lastUsed(all), all[len(all)-1].end-maxTorn)
+	if l.offsets.at != nil { // no copy
+		holeFrom = max(holeFrom, l.offsets.committed())
+	}
+	r.onBad = func(at int64, b []byte) {
 		if _, ok := parseLine(b); ok {
-			found.foundMoved = true
+			found.keepsCopy = true
 		}
+		hole = hole || at >= holeFrom && bytes.IndexByte(b, 0) >= 0
 	}
 	defer r.Close()
 	end = from
@@ -45,6 +56,10 @@ func (l *Log) scan(from int64, found *Recovery) (end, last int64, err error) {
 		}
 		if err != nil {
 			return end, last, err
+		}
+		if hole {
+			found.keepsCopy = true
+			return end, last, nil
 		}
 		end, last, found.Bad = r.pos, line.Time().UnixMilli(), r.badBytes
 	}
@@ -58,7 +73,7 @@ func (l *Log) recoverLocked() error {
 	if err != nil {
 		return err
 	}
-	all, err := l.extents(bases)
+	all, err := l.extentsWithoutPaddingLocked(bases)
 	if err != nil {
 		return err
 	}
@@ -72,7 +87,7 @@ func (l *Log) recoverLocked() error {
 	if committed > physical {
 		found.Lost = committed - physical
 	}
-	whole, _, err := l.scan(from, &found)
+	whole, _, err := l.scan(from, all, &found)
 	if err != nil {
 		return l.diskError("read the segments", err)
 	}
@@ -84,7 +99,7 @@ func (l *Log) recoverLocked() error {
 	}
 	found.Cut, found.At = sizeBetween(all, whole, math.MaxInt64), whole
 	next := max(physical, end, committed)
-	if found.Cut > 0 && found.foundMoved {
+	if found.Cut > 0 && found.keepsCopy {
 		if _, err = l.keepDamaged(l.segmentPath(lastUsed(all))); err != nil {
 			return l.diskError("copy the segment that is cut", err)
 		}

@@ -80,15 +80,11 @@ func (l *Log) removeOld(age time.Duration, bytes int64, now time.Time) (removed 
 		}
 		removed += x.end - x.base
 		total -= x.end - x.base
-		l.removalUnsynced = true
 	}
-	if !l.removalUnsynced {
-		return 0, nil
-	}
+	// also if nothing was removed: the sync of an earlier removal, by any process, may have failed
 	if err := l.files().SyncDir(l.dir); err != nil {
 		return removed, l.diskError("remove a segment", err)
 	}
-	l.removalUnsynced = false
 	_, err = l.relist()
 	return removed, err
 }

@@ -100,7 +100,7 @@ func inUse(st disk.State) bool { return st.Mode&0o300 == 0o200 && st.Links > 0 }
 type extent struct{ base, end int64 }
 
 // extents returns the ranges of segments. A segment ends where the next one starts, even if its
-// file is longer.
+// file is longer. The last one ends where its padding starts.
 func (l *Log) extents(bases []int64) ([]extent, error) {
 	all := make([]extent, len(bases))
 	for i, base := range bases {
@@ -112,6 +112,14 @@ func (l *Log) extents(bases []int64) ([]extent, error) {
 		if i > 0 {
 			all[i-1].end = min(all[i-1].end, base)
 		}
+	}
+	if n := len(all); n > 0 {
+		last := &all[n-1]
+		size, err := dataSize(l.disk, l.segmentPath(last.base))
+		if err != nil {
+			return nil, fmt.Errorf("chat/log: %w", err)
+		}
+		last.end = last.base + size
 	}
 	return all, nil
 }

@@ -82,6 +82,15 @@ func makeVectors(t testing.TB) []vector {
 			expect: []string{fmt.Sprint("end ", 5000+len(far)), fmt.Sprint("next ", 5000+len(far))}},
 	}
 	vs = append(vs, tornVectors(three, offsets)...)
+	vs = append(vs,
+		vector{name: "padded", about: "A busy room: zeros behind the last line, which the next one overwrites. They are no torn tail.",
+			segments: []piece{{0, padded(three, 1500)}}, want: offsets, expect: ends(three, three)},
+		vector{name: "padded-only", about: "The last segment has padding and no line.",
+			segments: []piece{{0, three}, {end, padded(nil, 4096)}}, want: offsets, expect: ends(three, three)},
+		vector{name: "padded-cut", about: "A segment with padding that has a successor: it ends where that begins, and what it has beyond is no fault.",
+			segments: []piece{{0, padded(three, 1500)}, {end, more}}, want: join(offsets, later),
+			expect: []string{fmt.Sprint("end ", len(three)+len(more)), fmt.Sprint("next ", len(three)+len(more))}},
+	)
 	flipped := append([]byte{}, three...)
 	flipped[offsets[1]+100] ^= 4
 	vs = append(vs,
@@ -136,13 +145,34 @@ func tornVectors(three []byte, offsets []int64) []vector {
 	}
 	wrong := append([]byte{}, three...)
 	wrong[offsets[2]+120] ^= 1
+	hole := append([]byte{}, three...)
+	clear(hole[offsets[2] : offsets[2]+50])
+	zeros := func(v vector, data []byte) vector { // padding, which is not counted
+		v.segments[0].data = padded(data, 300)
+		return v
+	}
 	return []vector{
 		torn("torn", "The last line is torn in the middle.", three[:end-40]),
 		torn("torn-lf", "Only the last LF is missing.", three[:end-1]),
 		torn("torn-sum", "The last line has an end, but not the bytes that its sum is of.", wrong),
-		torn("torn-zeros", "The file got longer before its bytes came, as after a loss of power: NULs.", append(append([]byte{}, three[:offsets[2]+30]...), make([]byte, 300)...)),
+		zeros(torn("torn-zeros", "The last line is torn, and zeros follow: padding, or the file got longer before its bytes came, as after a loss of power.", three[:offsets[2]+30]), three[:offsets[2]+30]),
+		hollow(three, offsets),
+		zeros(torn("torn-hole", "The begin of the last line is zeros, its end is there, and padding follows: a loss of power tore a batch in the padding.", hole), hole),
 	}
 }
+
+// hollow is a vector with a hole and a whole line behind it.
+func hollow(three []byte, offsets []int64) vector {
+	data := append([]byte{}, three...)
+	clear(data[offsets[1]+20 : offsets[1]+70])
+	whole := three[:offsets[1]]
+	return vector{name: "torn-before", segments: []piece{{0, padded(data, 300)}}, want: offsets[:1],
+		about:  "Two lines in the padding, of which a loss of power has kept the second: neither was acknowledged, and both are cut.",
+		expect: append(ends(whole, three), fmt.Sprint("cut 0 ", len(whole)))}
+}
+
+// padded returns data with zeros behind it.
+func padded(data []byte, n int) []byte { return append(data[:len(data):len(data)], make([]byte, n)...) }
 
 func join(lists ...[]int64) (all []int64) {
 	for _, l := range lists {

@@ -48,12 +48,15 @@ type systemFile struct {
 }
 
 func (f systemFile) State() (State, error) {
+	st, err := stateOf(f.fd)
+	return st, f.pathError("stat", err)
+}
+
+// fstat returns the state of a file by fstat(2).
+func fstat(fd int) (State, error) {
 	var st unix.Stat_t
-	err := retry(func() error { return unix.Fstat(f.fd, &st) })
-	if err != nil {
-		return State{}, f.pathError("stat", err)
-	}
-	return State{Size: st.Size, Mode: fs.FileMode(st.Mode & 0o777), Links: uint64(st.Nlink)}, nil
+	err := retry(func() error { return unix.Fstat(fd, &st) })
+	return State{Size: st.Size, Mode: fs.FileMode(st.Mode & 0o777), Links: uint64(st.Nlink)}, err
 }
 
 func (f systemFile) Lock() error    { return f.flock(unix.LOCK_EX) }
