@@ -104,8 +104,8 @@ func (h *Host) reserveProcessors() {
 			loops += max(1, h.Config().Loops)
 		}
 	}
-	if loops > 0 {
-		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), loops+2))
+	if loops > 0 && runtime.GOMAXPROCS(0) < loops+2 { // a call ends the runtime's own updates
+		runtime.GOMAXPROCS(loops + 2)
 	}
 }
 
