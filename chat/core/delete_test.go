@@ -1,0 +1,25 @@
+package core
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// A former name redirects to the room. Deleting the redirection alone, and reporting success, would
+// leave the text that the administrator wanted gone.
+func TestARoomIsNotDeletedByAFormerName(t *testing.T) {
+	s := startServer(t, Options{}).run()
+	ann := s.user("ann")
+	ann.send("JOIN #old")
+	ann.until(" 366 ")
+	ann.send("PRIVMSG #old :a secret", "RENAME #old #new")
+	ann.until("JOIN #new")
+	err := s.chat.runTask(func(task *Task) error { return s.chat.DeleteRoom(task, "#old") })
+	if !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "#new") {
+		t.Errorf("deleting #old, which is called #new: got %v, want ErrNoRoom with the new name", err)
+	}
+	if err := s.chat.runTask(func(task *Task) error { return s.chat.DeleteRoom(task, "#new") }); err != nil {
+		t.Errorf("deleting #new: got %v, want nil", err)
+	}
+}
