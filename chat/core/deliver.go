@@ -15,6 +15,14 @@ type delivery struct {
 	receivers    []receiver
 	views        [irc.Views]encodedBatch
 	senderText   []byte // batch as encoded for a sender
+	absent       []absentPost
+}
+
+// absentPost is a post whose sender is not among the receivers: it has left, never was a member, or
+// is catching up.
+type absentPost struct {
+	index        int  // in conversation.batchPosts
+	isCatchingUp bool // its replay has the line
 }
 
 // receiver is a subscriber to which a batch is written.
@@ -47,6 +55,7 @@ func (f *conversation) deliver(t *Task) {
 		d := f.svc.takeDelivery()
 		f.beginDelivery(d)
 		t.await(d.sendAll)
+		f.answerAbsent(d)
 		f.recordReceivers(d)
 		f.svc.idleDeliveries = append(f.svc.idleDeliveries, d)
 	}
@@ -81,10 +90,45 @@ func (f *conversation) beginDelivery(d *delivery) {
 		p := &f.batchPosts[i]
 		p.sender.deliveryStamp, p.sender.deliveryLabeled = f.batchStamp, p.label != "" || p.sender.deliveryStamp == f.batchStamp && p.sender.deliveryLabeled
 	}
-	for _, sub := range f.receivers() {
+	subscriptions := f.receivers()
+	f.findAbsent(d)
+	for _, sub := range subscriptions {
 		if sub.state == live {
 			own := sub.session.deliveryStamp == f.batchStamp
 			d.receivers = append(d.receivers, receiver{subscription: sub, caps: sub.session.caps, hasOwnPosts: own, hasLabeledPosts: own && sub.session.deliveryLabeled})
+		}
+	}
+}
+
+// findAbsent records the posts of senders that are not among the receivers.
+func (f *conversation) findAbsent(d *delivery) {
+	d.absent = d.absent[:0]
+	for i := range f.batchPosts {
+		if sub := f.subscriptionOf(f.batchPosts[i].sender); sub == nil || sub.state != live {
+			d.absent = append(d.absent, absentPost{i, sub != nil})
+		}
+	}
+}
+
+// answerAbsent answers the senders that are not among the receivers, as far as they expect an echo
+// or a labeled reply. Otherwise their clients would send the message again.
+func (f *conversation) answerAbsent(d *delivery) {
+	for _, a := range d.absent {
+		p := &f.batchPosts[a.index]
+		s := p.sender
+		var text []byte
+		switch line := d.encode(f, s.caps.View()).line(a.index); {
+		case p.isMessage && !s.has(irc.CapEchoMessage) || a.isCatchingUp || len(line) == 0:
+			if p.label != "" {
+				text = f.svc.appendAck(nil, p.label)
+			}
+		case p.label != "":
+			text = appendLabeled(nil, p.label, line)
+		case p.isMessage:
+			text = line
+		}
+		if len(text) > 0 && !s.conn.Send(text) {
+			f.svc.closeSlow(s)
 		}
 	}
 }
