@@ -38,6 +38,7 @@ func (s *Session) join(name, key string) {
 		err = s.claimUnownedRoom(r, key)
 	}
 	var subs []*subscription
+	from := len(s.replies)
 	switch {
 	case !s.isActive() || err == errReplied:
 	case err != nil:
@@ -49,12 +50,30 @@ func (s *Session) join(name, key string) {
 	if len(subs) == 0 {
 		return
 	}
+	joined := r.name
 	s.catchUp(subs[0])
 	if s.isActive() {
+		s.reportRemoval(subs[0], joined, from)
 		s.syncJoinedMetadata(r)
 	}
 	for _, sub := range subs[1:] {
 		s.joinOtherSession(sub)
+	}
+}
+
+// reportRemoval handles that the user was removed from a room while its session was catching up: the
+// session, which was not live, has not been sent a PART or KICK. Its replies about the room start at
+// an offset.
+func (s *Session) reportRemoval(sub *subscription, joined string, from int) {
+	switch {
+	case sub.state != unsubscribed:
+	case sub.conversation.subscriptionOf(s) != nil: // the user has joined again, which is reported apart
+		s.replies = s.replies[:from]
+	default:
+		s.svc.userNotification(s.user, s, "PART", joined, "You were removed").sendTo(s)
+		if !s.flushReplies() { // before a later JOIN
+			s.svc.closeSlow(s)
+		}
 	}
 }
 
@@ -266,8 +285,11 @@ func (s *Session) resumeAccount() {
 		}
 	}
 	for _, sub := range subs {
+		from := len(s.replies)
 		s.sendJoin(sub.conversation.name)
-		s.catchUp(sub)
+		if s.catchUp(sub); sub.state == unsubscribed { // the user has left meanwhile
+			s.replies = s.replies[:from]
+		}
 	}
 	s.resumeDirects()
 }
