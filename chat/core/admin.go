@@ -264,7 +264,7 @@ func (s *Core) closeDeletedRoom(t *Task, name string) error {
 		return errUpgrading
 	}
 	r.deleted = true
-	for u := range r.members {
+	for _, u := range r.sortedMembers() {
 		s.serverNotification("KICK", r.name, u.nick, "The room was deleted").sendToRoom(r)
 		r.removeMember(u)
 	}

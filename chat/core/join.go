@@ -9,7 +9,7 @@ import (
 
 func (s *Session) cmdJoin(m *irc.Message) {
 	if m.Params[0] == "0" {
-		for r := range s.user.rooms {
+		for _, r := range s.user.sortedRooms() {
 			s.leaveRoom(r, "")
 		}
 		return
@@ -278,7 +278,7 @@ func (s *Session) resumeAccount() {
 	var subs []*subscription
 	if s.isActive() {
 		s.user.oper = s.user.oper || s.hasOperatorAccount()
-		for r := range s.user.rooms {
+		for _, r := range s.user.sortedRooms() {
 			if r.subscriptionOf(s) == nil {
 				subs = append(subs, r.subscribe(s))
 			}
