@@ -57,12 +57,13 @@ func (w *world) linkOf(c *conn) *link {
 func (w *world) abandon() {
 	w.model.forget()
 	chat := w.chat
+	w.chat = nil
 	chat.withLock(chat.StopTasks)
 	chat.accounts.Close()
 	for _, p := range w.persons {
 		p.link = nil
 	}
-	w.links, w.asks, w.chat = nil, nil, nil
+	w.links, w.asks = nil, nil
 }
 
 // restart starts a new core after a loss of power, or after the process was killed.

@@ -151,7 +151,7 @@ func (w *world) leave() {
 	}
 	w.settle()
 	chat := w.chat
-	for end := chat.clock.Add(time.Hour); chat.clock.Before(end) && w.failure == ""; {
+	for end := chat.clock.Add(10 * time.Minute); chat.clock.Before(end) && w.failure == ""; {
 		w.settle()
 		chat.sleep(chat.clock.Add(time.Minute))
 	}

@@ -86,6 +86,7 @@ func tokenOf(text string) string {
 func (m *model) log(id string) *roomLog {
 	if m.logs[id] == nil {
 		m.logs[id] = &roomLog{id: id}
+		m.w.alias(id)
 	}
 	return m.logs[id]
 }

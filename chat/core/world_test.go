@@ -132,6 +132,9 @@ func (w *world) mask(line string) string {
 	if line[0] == '@' {
 		_, line, _ = strings.Cut(line, " ")
 	}
+	if words := strings.SplitN(line, " ", 3); len(words) == 3 && slices.Contains([]string{"322", "352", "353"}, words[1]) {
+		return words[1] // lists of users and rooms have no order
+	}
 	for i, id := range w.aliases {
 		line = strings.ReplaceAll(line, id, fmt.Sprintf("log%d", i))
 	}
@@ -164,7 +167,9 @@ func (h *panicHandler) Handle(_ context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	h.w.trace("log: %s", h.w.mask(r.Message))
+	if h.w.chat != nil {
+		h.w.trace("log: %s", h.w.mask(r.Message))
+	}
 	return nil
 }
 
