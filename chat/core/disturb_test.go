@@ -60,6 +60,11 @@ func (w *world) abandon() {
 	w.chat = nil
 	chat.withLock(chat.StopTasks)
 	chat.accounts.Close()
+	w.forgetLinks()
+}
+
+// forgetLinks forgets the connections of a core that has ended.
+func (w *world) forgetLinks() {
 	for _, p := range w.persons {
 		p.link = nil
 	}
@@ -76,6 +81,7 @@ func (w *world) restart() {
 
 // loseDisk starts the disk again after a loss of power, or a new process of it.
 func (w *world) loseDisk() {
+	w.model.forget()
 	if w.disk.Crashed() {
 		w.trace("the power fails")
 		w.disk = w.disk.Crash()
@@ -186,9 +192,13 @@ func (w *world) move(old *shell) {
 		return
 	}
 	w.proc.Kill()
-	w.proc = w.disk.Process()
-	w.open(old.clock)
-	if w.failure == "" && !w.hasEnded() {
+	process := w.disk.Process()
+	w.proc = process
+	switch w.open(old.clock); {
+	case w.failure != "":
+	case w.proc != process: // which has died meanwhile, with all connections
+		w.forgetLinks()
+	default:
 		w.resume(state, conns, states)
 	}
 }
