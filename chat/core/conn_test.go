@@ -19,6 +19,7 @@ type conn struct {
 	closed  bool // the core has closed it
 	ended   bool // its session has ended
 	full    bool // its queue takes nothing
+	refused bool // it has refused output
 	unacked bool // output is on its way
 }
 
@@ -40,6 +41,7 @@ func (s *shell) forget(c *conn) {
 // Send implements environment.Conn.
 func (c *conn) Send(p []byte) bool {
 	if c.ended || c.closed || c.full {
+		c.refused = true
 		return false
 	}
 	c.out = append(c.out, p...)

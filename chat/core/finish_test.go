@@ -123,7 +123,7 @@ func (p *person) reads(r *roomLog) bool {
 		}
 	}
 	for _, f := range p.w.chat.directs {
-		if f.logID == r.id && p.account != "" && slices.Contains(f.accounts[:], p.account) {
+		if f.logID == r.id && !p.w.model.unopened[f.path()] && p.account != "" && slices.Contains(f.accounts[:], p.account) {
 			return true
 		}
 	}

@@ -18,11 +18,13 @@ type model struct {
 	entries     map[string]*entry   // lines that were committed or refused, by token
 	logs        map[string]*roomLog // by id
 	told        map[string]map[string]string
-	topicAt     map[string]int     // by log: when the last topic that a client was sent was committed
-	unsureFiles map[string]bool    // paths of files whose replacement failed
-	markers     map[markerOf]int64 // read markers that were acknowledged
-	bans        map[string]certainty
-	accounts    map[string]certainty
+	topicAt     map[string]int  // by log: when the last topic that a client was sent was committed
+	unsureFiles map[string]bool // paths of files whose replacement failed
+	// paths of logs that could not be opened once: a session that logged in then has missed lines
+	unopened map[string]bool
+	markers  map[markerOf]int64 // read markers that were acknowledged
+	bans     map[string]certainty
+	accounts map[string]certainty
 }
 
 // certainty is what the model knows of a change: calls without an answer, or with an error, may
@@ -66,7 +68,7 @@ type roomLog struct {
 
 func newModel(w *world) *model {
 	return &model{w: w, entries: map[string]*entry{}, logs: map[string]*roomLog{}, told: map[string]map[string]string{}, topicAt: map[string]int{},
-		unsureFiles: map[string]bool{}, markers: map[markerOf]int64{}, bans: map[string]certainty{}, accounts: map[string]certainty{}}
+		unsureFiles: map[string]bool{}, unopened: map[string]bool{}, markers: map[markerOf]int64{}, bans: map[string]certainty{}, accounts: map[string]certainty{}}
 }
 
 // tokenOf returns the token in a text, "" if there is none.

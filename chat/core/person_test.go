@@ -313,7 +313,8 @@ func (l *link) handleStored(m *irc.Message, own bool) {
 	}
 	_, batch := m.GetTag("batch")
 	inHistory := l.p.level >= chathistory && l.batches[batch] == "chathistory"
-	if !inHistory || l.p.account != worldOperator { // who may read all rooms
+	mayRead := l.p.account == worldOperator || l.p.w.isMember(l.p, m.Params[0]) // by another device
+	if !inHistory || !mayRead {
 		l.checkPlace(m.Params[0], e)
 	}
 	l.checkOrder(m.Params[0], e, inHistory)

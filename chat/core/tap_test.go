@@ -34,6 +34,7 @@ func (w *world) tap(env *environment.Environment) {
 func (s *tapStorage) OpenLog(path string) (environment.Log, error) {
 	l, err := s.Storage.OpenLog(path)
 	if err != nil {
+		s.w.model.unopened[path] = true
 		return l, err
 	}
 	lines, err := l.After(0, maxLines)
