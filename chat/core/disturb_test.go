@@ -200,6 +200,16 @@ func (w *world) move(old *shell) {
 		w.forgetLinks()
 	default:
 		w.resume(state, conns, states)
+		w.followIDs(old)
+	}
+}
+
+// followIDs lets the model follow rooms whose log has another id: in which nothing was ever stored.
+func (w *world) followIDs(old *shell) {
+	for name, r := range old.rooms {
+		if id := w.idOf(name); id != "" && id != r.logID {
+			w.model.told[id] = w.model.told[r.logID]
+		}
 	}
 }
 

@@ -242,6 +242,7 @@ func (w *world) drain() {
 		return
 	}
 	for _, l := range w.links {
+		l.hungUp = l.hungUp || l.refused
 		for w.failure == "" && !l.closed && !l.refused { // otherwise it is being closed, or soon will be
 			line, rest, ok := bytes.Cut(l.out, []byte("\r\n"))
 			if !ok {
