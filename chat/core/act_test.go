@@ -12,15 +12,15 @@ func (p *person) act() {
 	switch {
 	case l == nil:
 		p.connect()
-	case l.hungUp:
+	case l.hungUp || l.quitting: // who quits reads all, so that it counts as received
 	case p.w.rng.IntN(40) == 0:
-		l.hungUp, l.flight = true, nil
+		l.hungUp = true
 		p.w.trace("%s hangs up", p.id())
 	case p.w.rng.IntN(60) == 0:
 		p.w.trace("%s quits", p.id())
 		l.quitting = true
 		l.send("QUIT :bye")
-	case !l.online || l.quitting || len(l.commands) > 4:
+	case !l.online || len(l.commands) > 4:
 	default:
 		if c := p.choose(); c != nil {
 			l.run(c)

@@ -134,8 +134,11 @@ func (p *person) commandOf(token string) *command {
 	return nil
 }
 
-// read reads all lines that were sent.
+// read reads all lines that were sent, unless the client has hung up: then they are lost.
 func (l *link) read() {
+	if l.hungUp {
+		return
+	}
 	for _, line := range l.flight {
 		if token := tokenOf(line); token != "" {
 			l.p.has[token] = true
@@ -150,9 +153,7 @@ func (l *link) read() {
 // handle looks at a line that the core has sent, whether the client receives it or not.
 func (l *link) handle(line string) {
 	l.p.w.trace("%s <- %s", l.p.id(), l.p.w.mask(line))
-	if !l.hungUp {
-		l.flight = append(l.flight, line)
-	}
+	l.flight = append(l.flight, line)
 	m, err := ircmsg.ParseLine(line)
 	if err != nil {
 		l.fail("got %q, want a valid line: %v", line, err)
