@@ -330,6 +330,7 @@ func (l *link) checkPlace(target string, e *entry) {
 	if at, was := l.left[key]; !was || e.at > at {
 		l.fail("got %s of %s, which it is not in: want no line of it", e.token, target)
 	}
+	l.p.has[e.token] = true // its read marker was stored when it left
 }
 
 // checkOrder checks that lines of a log arrive in their order, each once on a connection. A history
