@@ -392,6 +392,10 @@ func (l *link) checkOutcome(c *command) {
 
 			l.fail("the command %q was answered: got neither a JOIN nor a refusal", c.text)
 		}
+	case "MODE":
+		if !c.refused && !l.p.w.isMember(l.p, c.room) { // perhaps nobody was there to be told
+			l.p.w.forgetProperties([]string{c.property})
+		}
 	case "CHATHISTORY":
 		if at := l.rooms[irc.Fold(c.room)]; at != nil && !c.refused {
 			at.history = true
