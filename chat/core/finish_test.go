@@ -135,6 +135,9 @@ func (p *person) reads(r *roomLog) bool {
 const seenTail = 45
 
 func (p *person) checkSeen(r *roomLog) {
+	if r.retaining { // it is unknown which lines are there
+		return
+	}
 	for _, e := range r.entries[max(0, len(r.entries)-seenTail):] {
 		nick, _, _ := strings.Cut(e.source, "!")
 		own := irc.Fold(nick) == p.name && p.level < labels

@@ -252,7 +252,7 @@ func (w *world) drain() {
 			w.event()
 			l.handle(string(line))
 		}
-		l.unacked = len(l.flight) > 0
+		l.unacked = len(l.flight) > 0 || l.refused || l.closed // then output is lost
 		if l.ended && l.p.link == l {
 			l.p.link = nil
 			w.trace("%s is offline", l.p.id())
