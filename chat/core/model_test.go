@@ -19,6 +19,7 @@ type model struct {
 	logs        map[string]*roomLog // by id
 	told        map[string]map[string]string
 	topicAt     map[string]int  // by log: when the last topic that a client was sent was committed
+	forgotAt    int             // when a core ended without an answer to all calls
 	unsureFiles map[string]bool // paths of files whose replacement failed
 	// paths of logs that could not be opened once: a session that logged in then has missed lines
 	unopened map[string]bool
@@ -189,7 +190,7 @@ func (m *model) tell(id string, msg *irc.Message) {
 	told := m.told[id]
 	switch msg.Command {
 	case "TOPIC":
-		if e := m.entries[tokenOf(msg.Params[1])]; e != nil && e.at > m.topicAt[id] {
+		if e := m.entries[tokenOf(msg.Params[1])]; e != nil && e.at > max(m.topicAt[id], m.forgotAt) {
 			told["topic"], m.topicAt[id] = msg.Params[1], e.at
 		}
 	case "MODE":
@@ -261,7 +262,7 @@ func (m *model) forget() {
 			}
 		}
 	}
-	m.unsureFiles = map[string]bool{}
+	m.unsureFiles, m.forgotAt = map[string]bool{}, m.w.events
 }
 
 // isTold reports whether clients were told that a property of a room has a value.
