@@ -4,7 +4,7 @@ package planted
 type bug struct {
 	name     string // of the row of the table
 	what     string // what a user would see
-	world    string // the package of internal/worlds that should find it
+	world    string // the worlds that should find it: a key of worlds
 	file     string // from the root
 	old, new string // old is in the file once
 }
@@ -30,7 +30,7 @@ var bugs = []bug{
 		`	x.p.pool.give(u, why)`, `	x.p.pool.take(x.hashKey, nil, x.p.weights); x.p.pool.give(u, why)`},
 
 	{"batch sent twice", "messages that are stored together are sent twice",
-		"chat", "chat/deliver.go",
+		"chat", "chat/core/deliver.go",
 		`			d.send(&d.receivers[i])
 `, `			d.send(&d.receivers[i])
 			if len(d.conversation.batchPosts) > 1 {
@@ -38,10 +38,10 @@ var bugs = []bug{
 			}
 `},
 	{"read in flight", "what was written to a socket counts as received: it is not replayed",
-		"chat", "chat/catchup.go",
+		"chat", "chat/core/catchup.go",
 		`!written || condition == ifAcknowledged && !acked`, `!written || condition == ifAcknowledged && !acked && false`},
 	{"end counts as received", "what was in flight when the client closed counts as received",
-		"chat", "chat/session.go",
+		"chat", "chat/core/session.go",
 		`		return acknowledged
 `, `		return acknowledged || true
 `},
