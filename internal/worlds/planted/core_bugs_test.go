@@ -95,7 +95,7 @@ var coreBugs = []bug{
 `, ``},
 	{"unsynced deletion", "a room that was deleted comes back",
 		"core", "chat/internal/storage/storage.go",
-		`errors.Join(d.files().SyncDir(d.path(data.Rooms)), d.disk.RemoveAll(trash))`, `d.disk.RemoveAll(trash)`},
+		`d.files().SyncDir(d.path(data.Rooms)); err != nil {`, `d.disk.Chmod(trash, 0o700); err != nil {`},
 	{"unsynced redaction", "the text of a message that was deleted comes back",
 		"core", "chat/log/redact.go",
 		`	return l.files().SyncDir(l.dir)`, `	return nil`},
