@@ -85,6 +85,9 @@ func (w *world) loseDisk() {
 	if w.disk.Crashed() {
 		w.trace("the power fails")
 		w.disk = w.disk.Crash()
+		for _, r := range w.model.logs {
+			r.inDoubt, r.cut = slices.Concat(r.cut, r.inDoubt), nil
+		}
 		w.checkDisk(w.disk.Survivor())
 	} else {
 		w.trace("the process is killed")
@@ -370,7 +373,7 @@ func (w *world) checkFolder(files *storage.Storage, path string, isRoom bool) (i
 		w.failf("after a loss of power: %s: %v", path, err)
 	}
 	r := w.model.log(l.ID())
-	w.model.compareLog(r, lines, l.First())
+	w.model.compareLog(r, lines, l.First(), slices.Concat(r.cut, r.inDoubt))
 	if isRoom && !r.deleting {
 		contents, err := files.ReadFile(path + "/state")
 		if err != nil {

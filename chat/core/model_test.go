@@ -61,6 +61,7 @@ type roomLog struct {
 	id        string
 	entries   []*entry // committed lines, in order
 	inDoubt   []string // tokens of the batch without an answer, and of refused ones before it
+	cut       []string // tokens of refused batches that only a loss of power may bring back
 	first     int64    // lines before it were removed
 	retaining bool     // more may have been removed
 	deleting  bool     // it may have been deleted
@@ -96,7 +97,9 @@ func (m *model) log(id string) *roomLog {
 
 // commit records stored lines.
 func (m *model) commit(r *roomLog, lines []log.Line) {
-	r.inDoubt = nil
+	if len(lines) > 0 { // before which the others were cut
+		r.inDoubt, r.cut = nil, nil
+	}
 	for _, line := range lines {
 		words := strings.SplitN(string(line.Plain()), " ", 3)
 		e := &entry{token: tokenOf(string(line.Plain())), source: words[0][1:], command: words[1], room: r, offset: line.Offset(), at: m.w.event()}
@@ -135,7 +138,7 @@ func (r *roomLog) redact(offsets []int64, is certainty) {
 
 // compareLog compares the lines of a log, from an offset on, with those that it must have: each
 // committed line once, in order, and behind them only lines of a batch without an answer.
-func (m *model) compareLog(r *roomLog, lines []log.Line, first int64) (unanswered []log.Line) {
+func (m *model) compareLog(r *roomLog, lines []log.Line, first int64, inDoubt []string) (unanswered []log.Line) {
 	if len(lines) > 0 && (r.deleted || !r.retaining && lines[0].Offset() < r.first) {
 		m.w.failf("the log %s has %q, which was deleted", m.w.alias(r.id), lines[0])
 	}
@@ -149,13 +152,12 @@ func (m *model) compareLog(r *roomLog, lines []log.Line, first int64) (unanswere
 		}
 		lines = lines[1:]
 	}
-	rest := r.inDoubt
 	for _, line := range lines {
-		i := slices.Index(rest, tokenOf(string(line)))
+		i := slices.Index(inDoubt, tokenOf(string(line)))
 		if i < 0 {
 			m.w.failf("the log %s has %q, which was refused or never sent", m.w.alias(r.id), line)
 		}
-		rest = rest[i+1:]
+		inDoubt = inDoubt[i+1:]
 	}
 	return lines
 }
@@ -171,7 +173,7 @@ func (e *entry) isLine(line log.Line) bool {
 // adoptLog compares an opened log. From then on, it must have what was seen.
 func (m *model) adoptLog(id string, lines []log.Line, first int64) {
 	r := m.log(id)
-	m.commit(r, m.compareLog(r, lines, first))
+	m.commit(r, m.compareLog(r, lines, first, r.inDoubt))
 	r.first, r.retaining = max(r.first, first), false
 	for _, line := range lines {
 		for _, e := range r.entries {

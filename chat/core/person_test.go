@@ -314,7 +314,7 @@ func (l *link) handleStored(m *irc.Message, own bool) {
 	}
 	_, batch := m.GetTag("batch")
 	inHistory := l.p.level >= chathistory && l.batches[batch] == "chathistory"
-	mayRead := l.p.account == worldOperator || l.p.w.isMember(l.p, m.Params[0]) // by another device
+	mayRead := l.p.account == worldOperator || l.p.w.isIn(l.p, e.room) // by another device, or under another name
 	if !inHistory || !mayRead {
 		l.checkPlace(m.Params[0], e)
 	}

@@ -94,7 +94,8 @@ func (l *tapLog) Append(entries []log.Entry) (log.Batch, error) {
 func (l *tapLog) Close() error {
 	err := l.Log.Close()
 	if err == nil && !l.w.hasEnded() {
-		l.w.model.log(l.ID()).inDoubt = nil
+		room := l.w.model.log(l.ID())
+		room.cut, room.inDoubt = append(room.cut, room.inDoubt...), nil
 	}
 	return err
 }

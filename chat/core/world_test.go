@@ -284,6 +284,18 @@ func (w *world) isMember(p *person, room string) bool {
 	return u != nil && r != nil && u.rooms[r] != nil
 }
 
+// isIn reports whether a person is in the room of a log.
+func (w *world) isIn(p *person, r *roomLog) bool {
+	if u := w.chat.users[p.name]; u != nil {
+		for room := range u.rooms {
+			if room.logID == r.id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // observe handles a MODE or TOPIC line of a room.
 func (w *world) observe(m *irc.Message) {
 	id := w.idOf(m.Params[0])
