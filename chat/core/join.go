@@ -275,16 +275,7 @@ func (s *Session) resumeAccount() {
 	s.loadMetadata()
 	// loads the file of markers, so that saveReadMarker does not wait for it
 	s.task.await(func() { s.svc.env.Accounts.ReadMarker(s.login.Name, s.login.Device, "") })
-	var subs []*subscription
-	if s.isActive() {
-		s.user.oper = s.user.oper || s.hasOperatorAccount()
-		for _, r := range s.user.sortedRooms() {
-			if r.subscriptionOf(s) == nil {
-				subs = append(subs, r.subscribe(s))
-			}
-		}
-	}
-	for _, sub := range subs {
+	for _, sub := range s.resubscribe() {
 		from := len(s.replies)
 		s.sendJoin(sub.conversation.name)
 		if s.catchUp(sub); sub.state == unsubscribed { // the user has left meanwhile
@@ -292,6 +283,23 @@ func (s *Session) resumeAccount() {
 		}
 	}
 	s.resumeDirects()
+}
+
+// resubscribe subscribes the session to the rooms of its user that it has no subscription to. It is
+// a task.
+func (s *Session) resubscribe() (subs []*subscription) {
+	s.svc.opening.lock(s.task) // no room is being renamed: its members would be told twice
+	defer s.svc.opening.unlock()
+	if !s.isActive() {
+		return nil
+	}
+	s.user.oper = s.user.oper || s.hasOperatorAccount()
+	for _, r := range s.user.sortedRooms() {
+		if r.subscriptionOf(s) == nil {
+			subs = append(subs, r.subscribe(s))
+		}
+	}
+	return subs
 }
 
 // sendJoin notifies the session that its user is in a room.
