@@ -22,10 +22,18 @@ func (p *person) act() {
 		l.send("QUIT :bye")
 	case !l.online || len(l.commands) > 4:
 	default:
-		if c := p.choose(); c != nil {
-			l.run(c)
+		for range 1 + p.w.rng.IntN(2)*p.w.rng.IntN(3) { // sometimes several at once
+			if c := p.choose(); c != nil {
+				l.run(c)
+			}
 		}
 	}
+}
+
+// rejoin leaves a room and joins it again.
+func (p *person) rejoin(room string) *command {
+	p.link.run(&command{kind: "PART", room: room, text: "PART " + room})
+	return p.join(room)
 }
 
 // room returns the name of a room, usually one that the person is in.
@@ -33,7 +41,7 @@ func (p *person) room() string {
 	if names := p.w.sortedRooms(p.link); len(names) > 0 && p.w.rng.IntN(5) > 0 {
 		return names[p.w.rng.IntN(len(names))]
 	}
-	return worldRooms[p.w.rng.IntN(len(worldRooms))]
+	return p.w.someRoom()
 }
 
 // choose returns the next command of a person, nil if it has none.
@@ -45,8 +53,10 @@ func (p *person) choose() *command {
 		return &command{kind: "PRIVMSG", room: room, token: token, text: "PRIVMSG " + room + " :says " + token}
 	case n < 45:
 		return p.direct()
-	case n < 58:
-		return p.join(worldRooms[rng.IntN(len(worldRooms))])
+	case n < 56:
+		return p.join(p.w.someRoom())
+	case n < 59:
+		return p.rejoin(room)
 	case n < 62:
 		return &command{kind: "PART", room: room, text: "PART " + room}
 	case n < 66:
@@ -61,7 +71,7 @@ func (p *person) choose() *command {
 	case n < 84:
 		return &command{kind: "INVITE", text: "INVITE " + p.other() + " " + room}
 	case n < 86:
-		return &command{kind: "RENAME", room: room, property: "name", text: "RENAME " + room + " " + worldRooms[rng.IntN(len(worldRooms))] + []string{"", "x", "y"}[rng.IntN(3)]}
+		return &command{kind: "RENAME", room: room, property: "name", text: "RENAME " + room + " " + p.w.someRoom() + []string{"", "x", "y"}[rng.IntN(3)]}
 	case n < 90 && p.level >= chathistory:
 		return &command{kind: "CHATHISTORY", room: room, text: "CHATHISTORY LATEST " + room + " * 200"}
 	case n < 92 && p.account != "":

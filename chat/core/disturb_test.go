@@ -283,7 +283,7 @@ func (w *world) start(run func(*Task) error, done func(error)) {
 
 // administer starts a change by an administrator.
 func (w *world) administer() {
-	room := worldRooms[w.rng.IntN(len(worldRooms))]
+	room := w.someRoom()
 	chat, token := w.chat, w.token()
 	a := &ask{}
 	var run func(*Task) error

@@ -247,6 +247,7 @@ func (l *link) leave(room string, own bool) {
 func (l *link) handleRename(old, name string) {
 	if at := l.rooms[irc.Fold(old)]; at != nil {
 		delete(l.rooms, irc.Fold(old))
+		l.left[irc.Fold(old)] = l.p.w.event()
 		l.rooms[irc.Fold(name)] = at
 	}
 }

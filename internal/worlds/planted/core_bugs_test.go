@@ -51,7 +51,7 @@ var coreBugs = []bug{
 		r.unsubscribe(s)`},
 	{"ban ignored", "a guest that is banned joins the room",
 		"core", "chat/core/join.go",
-		`	case r.isBanned(u):`, `	case r.isBanned(u) && len(r.members) > 2:`},
+		`	case r.isBanned(u):`, `	case r.isBanned(u) && false:`},
 	{"answers overtake", "the answer to a command comes before that to an earlier message",
 		"core", "chat/core/session.go",
 		`	if n == 0 || n < maxPendingMessages && s.continuesPending(m) {`, `	if n < maxPendingMessages {`},
@@ -75,13 +75,15 @@ var coreBugs = []bug{
 	}
 	written`},
 	{"unsynced first name", "the first messages of a room are lost with the name of their file",
-		"core", "chat/log/segment.go",
+		"core", "chat/log/recover.go",
 		`	if err := l.files().SyncDir(l.dir); err != nil {
-		_ = l.disk`, `	if base == 0 {
-		return nil
-	}
-	if err := l.files().SyncDir(l.dir); err != nil {
-		_ = l.disk`},
+		return l.diskError("sync the names`, `	if next == 0 { // the name that was synced is given anew
+		_ = l.disk.Remove(l.segmentPath(0))
+		if f, err := l.disk.OpenFile(l.segmentPath(0), os.O_RDWR|os.O_CREATE, writableMode); err == nil {
+			f.Close()
+		}
+	} else if err := l.files().SyncDir(l.dir); err != nil {
+		return l.diskError("sync the names`},
 	{"unsynced state", "a change of a room is acknowledged, and its contents are not on the disk",
 		"core", "internal/durable/replace.go",
 		`err == nil && !w.Unsynced {
