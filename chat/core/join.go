@@ -38,7 +38,7 @@ func (s *Session) join(name, key string) {
 		err = s.claimUnownedRoom(r, key)
 	}
 	var subs []*subscription
-	from := len(s.replies)
+	from := len(s.replies) - s.replyStart // leaveToTask may move the start
 	switch {
 	case !s.isActive() || err == errReplied:
 	case err != nil:
@@ -63,12 +63,12 @@ func (s *Session) join(name, key string) {
 
 // reportRemoval handles that the user was removed from a room while its session was catching up: the
 // session, which was not live, has not been sent a PART or KICK. Its replies about the room start at
-// an offset.
+// an offset behind the command's first one.
 func (s *Session) reportRemoval(sub *subscription, joined string, from int) {
 	switch {
 	case sub.state != unsubscribed:
 	case sub.conversation.subscriptionOf(s) != nil: // the user has joined again, which is reported apart
-		s.replies = s.replies[:from]
+		s.replies = s.replies[:s.replyStart+from]
 	default:
 		s.svc.userNotification(s.user, s, "PART", joined, "You were removed").sendTo(s)
 		if !s.flushReplies() { // before a later JOIN

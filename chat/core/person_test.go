@@ -388,6 +388,7 @@ func (l *link) checkOutcome(c *command) {
 			l.fail("the command %q was answered: got no echo, want one", c.text)
 		}
 	case "JOIN":
+		l.p.w.forgetProperties([]string{c.property}) // it may have become the operator of an empty room
 		key := irc.Fold(c.room)
 		if !c.refused && l.rooms[key] == nil && l.left[key] == 0 && !l.p.w.isMember(l.p, c.room) { // by its other device
 

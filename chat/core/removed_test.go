@@ -70,3 +70,31 @@ func TestAUserThatIsKickedWhileItJoinsIsToldThatItHasLeft(t *testing.T) {
 		t.Errorf("bob was kicked while he joined: got\n%s\nwant a JOIN, and a PART after it", text)
 	}
 }
+
+// Two devices of an account that leave and join at the same time tell each other's sessions of it.
+func TestTwoDevicesThatRejoinAtOnceReceiveWholeLines(t *testing.T) {
+	s := startServer(t, Options{})
+	s.account("ann", "correct horse", account.Member)
+	s.run()
+	first, second := s.loggedIn("ann"), s.loggedIn("ann")
+	first.send("JOIN #r", "PRIVMSG #r :hello")
+	first.sync()
+	second.sync()
+	first.out = nil
+	first.send("PART #r", "PING :1", "JOIN #r")
+	s.chat.stepUntil(t, "the first device catches up", func() bool { return first.isCatchingUp("#r") })
+	joining := s.chat.begun // a job takes a while
+	s.chat.begun = nil
+	second.send("PART #r", "JOIN #r")
+	s.chat.settle()
+	s.chat.begun = joining
+	lines := first.sync()
+	for _, line := range lines {
+		if strings.Count(line, "ann!") > 1 || strings.Count(line, "weir.chat") > 1 && !strings.Contains(line, "PONG") {
+			t.Errorf("got the line %q, want one whole line", line)
+		}
+	}
+	if !believesToBeIn(lines, "ann", "#r") {
+		t.Errorf("got\n%s\nwant the first device in #r", strings.Join(lines, "\n"))
+	}
+}
