@@ -311,6 +311,7 @@ func (l *link) handleStored(m *irc.Message, own bool) {
 	}
 	l.sent[token] = true
 	if own && irc.IsRoom(m.Params[0]) && l.rooms[irc.Fold(m.Params[0])] == nil {
+		l.p.has[token] = true
 		return // the echo of a message from outside the room
 	}
 	_, batch := m.GetTag("batch")

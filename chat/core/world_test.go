@@ -332,13 +332,16 @@ func (w *world) observeJoin(room, nick string) {
 	if p.link == nil || p.invited {
 		return
 	}
-	for _, c := range p.link.commands {
+	why := ""
+	for _, c := range p.link.commands { // any of them may have been the one
 		if c.kind == "JOIN" && irc.Fold(c.room) == irc.Fold(room) {
-			if why := w.model.mustRefuse(id, nick, c.key); why != "" {
-				w.failf("%s joined %s, want it refused: %s", nick, room, why)
+			if why = w.model.mustRefuse(id, nick, c.key); why == "" {
+				return
 			}
-			return
 		}
+	}
+	if why != "" {
+		w.failf("%s joined %s, want it refused: %s", nick, room, why)
 	}
 }
 
