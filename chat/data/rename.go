@@ -58,6 +58,10 @@ func (d Dir) Undo(from, to string) error {
 	if err := d.exchange(Folder(to), Folder(from)); err != nil {
 		return err
 	}
+	// before the link is removed: a loss of power could undo the exchange, and remove the folder
+	if err := d.syncRooms(); err != nil {
+		return err
+	}
 	return errors.Join(d.disk().Remove(filepath.Join(d.rooms(), Folder(to))), d.syncRooms())
 }
 
@@ -128,7 +132,9 @@ func (d Dir) Renamed(name string) (now string, ok bool) {
 	}
 	to, err := d.follow(path)
 	if err != nil {
-		d.disk().Remove(path)
+		if d.syncRooms() == nil { // see Undo
+			d.disk().Remove(path)
+		}
 		return "", false
 	}
 	return d.readRoom(Rooms, filepath.Base(to)).Name, true
