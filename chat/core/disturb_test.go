@@ -98,8 +98,8 @@ func (w *world) loseDisk() {
 	w.proc = w.disk.Process()
 }
 
-// settle takes steps until there is none, without time.
-func (w *world) settle() {
+// rest takes steps until there is none, without time.
+func (w *world) rest() {
 	for n := 0; w.failure == "" && !w.hasEnded() && w.chat.step(); n++ {
 		if w.drain(); n > 100_000 {
 			w.failf("the core does not come to rest")
@@ -111,12 +111,12 @@ func (w *world) settle() {
 func (w *world) stop() {
 	w.trace("the core stops")
 	chat := w.chat
-	w.settle()
+	w.rest()
 	for _, c := range slices.Clone(chat.conns) {
 		c.end(ServerStops)
 	}
 	chat.withLock(func() { chat.BeginClosing() })
-	w.settle()
+	w.rest()
 	chat.withLock(chat.SaveReadMarkers)
 }
 
@@ -185,7 +185,7 @@ func (w *world) move(old *shell) {
 	old.withLock(func() { old.BeginClosing() })
 	old.withLock(old.StopTasks)
 	old.CloseLogs()
-	if err := old.accounts.Close(); err != nil { // read markers are lost, and lines are replayed again
+	if err := old.accounts.Close(); err != nil { // read markers are lost
 		w.trace("the accounts are not closed: %v", err)
 		for _, l := range w.links {
 			l.wasFull = true
@@ -211,7 +211,7 @@ func (w *world) move(old *shell) {
 func (w *world) followIDs(old *shell) {
 	for name, r := range old.rooms {
 		if id := w.idOf(name); id != "" && id != r.logID {
-			w.model.told[id] = w.model.told[r.logID]
+			w.model.shown[id] = w.model.shown[r.logID]
 		}
 	}
 }
@@ -318,17 +318,17 @@ func (w *world) administer() {
 	w.start(run, func(err error) {
 		w.trace("administrator %d of %s: %v", n, room, err)
 		a.done = true
-		if err == nil { // members were told; without a member, nobody was
+		if err == nil { // the lines say the same, if the room has members
 			w.forgetProperties(a.properties)
 		}
 	})
 }
 
-// forgetProperties forgets what clients were told of properties, in all rooms.
+// forgetProperties forgets what clients were shown of properties, in all rooms.
 func (w *world) forgetProperties(properties []string) {
-	for _, told := range w.model.told {
+	for _, shown := range w.model.shown {
 		for _, property := range properties {
-			delete(told, property)
+			delete(shown, property)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (w *world) sortedRooms(l *link) (names []string) {
 // answerLimit is how long answers may take when no fault is left: PING and the limits of a freeze.
 const answerLimit = 2 * time.Minute
 
-// finish ends all faults, and checks that all commands were answered, that everybody has seen
+// finish ends all faults, and checks that all commands were answered, that all persons have seen
 // everything, and that nothing is left when all have left.
 func (w *world) finish() {
 	w.disk.CrashAt(0)
@@ -56,17 +56,17 @@ func (w *world) finish() {
 // readAll lets all clients read until all commands are answered.
 func (w *world) readAll() {
 	for end := w.chat.clock.Add(answerLimit); w.failure == "" && w.chat.clock.Before(end); {
-		w.settle()
+		w.rest()
 		for _, l := range w.links {
 			if l.read(); l.p.link != l { // an older connection of the same device
 				l.hungUp = true
 			}
 		}
-		w.settle()
+		w.rest()
 		w.chat.sleep(w.chat.clock.Add(10 * time.Second))
 		w.drain()
 	}
-	w.settle()
+	w.rest()
 }
 
 // checkAnswers checks that all commands of connections that are open were answered.
@@ -154,13 +154,13 @@ func (w *world) leave() {
 	for _, l := range w.links {
 		l.hungUp = true
 	}
-	w.settle()
+	w.rest()
 	chat := w.chat
 	for end := chat.clock.Add(10 * time.Minute); chat.clock.Before(end) && w.failure == ""; {
-		w.settle()
+		w.rest()
 		chat.sleep(chat.clock.Add(time.Minute))
 	}
-	w.settle()
+	w.rest()
 	if w.failure != "" {
 		return
 	}
@@ -216,7 +216,7 @@ var makeAccountFile = sync.OnceValue(func() error {
 // TestWorldsKeepWhatTheyAcknowledge runs worlds by seed.
 //
 //	WEIR_CORE_WORLDS=10000 go test -run TestWorldsKeepWhatTheyAcknowledge ./chat/core
-//	WEIR_FIRST_WORLD=16 WEIR_CORE_WORLDS=1 go test -v -run TestWorldsKeepWhatTheyAcknowledge ./chat/core
+//	WEIR_FIRST_WORLD=16 WEIR_CORE_WORLDS=1 go test -v -run TestWorldsKeep ./chat/core
 func TestWorldsKeepWhatTheyAcknowledge(t *testing.T) {
 	if err := makeAccountFile(); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,8 @@ func (s *Session) join(name, key string) {
 		err = s.claimUnownedRoom(r, key)
 	}
 	var subs []*subscription
-	from := len(s.replies) - s.replyStart // leaveToTask may move the start
+	// relative, because leaveToTask may move the start
+	from := len(s.replies) - s.replyStart
 	switch {
 	case !s.isActive() || err == errReplied:
 	case err != nil:
@@ -61,13 +62,13 @@ func (s *Session) join(name, key string) {
 	}
 }
 
-// reportRemoval handles that the user was removed from a room while its session was catching up: the
-// session, which was not live, has not been sent a PART or KICK. Its replies about the room start at
-// an offset behind the command's first one.
+// reportRemoval reports that the user was removed from a room while its session was catching up.
+// The session, which was not live, has not been sent a PART or KICK. Its replies about the room
+// start at an offset behind the command's first one.
 func (s *Session) reportRemoval(sub *subscription, joined string, from int) {
 	switch {
 	case sub.state != unsubscribed:
-	case sub.conversation.subscriptionOf(s) != nil: // the user has joined again, which is reported apart
+	case sub.conversation.subscriptionOf(s) != nil: // another session of the user reports its new JOIN
 		s.replies = s.replies[:s.replyStart+from]
 	default:
 		s.svc.userNotification(s.user, s, "PART", joined, "You were removed").sendTo(s)
@@ -288,7 +289,7 @@ func (s *Session) resumeAccount() {
 // resubscribe subscribes the session to the rooms of its user that it has no subscription to. It is
 // a task.
 func (s *Session) resubscribe() (subs []*subscription) {
-	s.svc.opening.lock(s.task) // no room is being renamed: its members would be told twice
+	s.svc.opening.lock(s.task) // no room is being renamed: its members would be notified twice
 	defer s.svc.opening.unlock()
 	if !s.isActive() {
 		return nil

@@ -17,7 +17,7 @@ type model struct {
 	w           *world
 	entries     map[string]*entry   // lines that were committed or refused, by token
 	logs        map[string]*roomLog // by id
-	told        map[string]map[string]string
+	shown       map[string]map[string]string
 	topicAt     map[string]int  // by log: when the last topic that a client was sent was committed
 	forgotAt    int             // when a core ended without an answer to all calls
 	unsureFiles map[string]bool // paths of files whose replacement failed
@@ -69,7 +69,7 @@ type roomLog struct {
 }
 
 func newModel(w *world) *model {
-	return &model{w: w, entries: map[string]*entry{}, logs: map[string]*roomLog{}, told: map[string]map[string]string{}, topicAt: map[string]int{},
+	return &model{w: w, entries: map[string]*entry{}, logs: map[string]*roomLog{}, shown: map[string]map[string]string{}, topicAt: map[string]int{},
 		unsureFiles: map[string]bool{}, unopened: map[string]bool{}, markers: map[markerOf]int64{}, bans: map[string]certainty{}, accounts: map[string]certainty{}}
 }
 
@@ -173,7 +173,10 @@ func (e *entry) isLine(line log.Line) bool {
 // adoptLog compares an opened log. From then on, it must have what was seen.
 func (m *model) adoptLog(id string, lines []log.Line, first int64) {
 	r := m.log(id)
-	m.commit(r, m.compareLog(r, lines, first, r.inDoubt))
+	if found := m.compareLog(r, lines, first, r.inDoubt); len(found) > 0 {
+		m.commit(r, found)
+		m.forgotAt = m.w.events // a topic among them is not in effect
+	}
 	r.first, r.retaining = max(r.first, first), false
 	for _, line := range lines {
 		for _, e := range r.entries {
@@ -184,22 +187,22 @@ func (m *model) adoptLog(id string, lines []log.Line, first int64) {
 	}
 }
 
-// tell records a line that a client was sent and that says what a room is like now.
-func (m *model) tell(id string, msg *irc.Message) {
-	if m.told[id] == nil {
-		m.told[id] = map[string]string{}
+// show records a line that a client was sent and that says what a room is like now.
+func (m *model) show(id string, msg *irc.Message) {
+	if m.shown[id] == nil {
+		m.shown[id] = map[string]string{}
 	}
-	told := m.told[id]
+	shown := m.shown[id]
 	switch msg.Command {
 	case "TOPIC":
 		if e := m.entries[tokenOf(msg.Params[1])]; e != nil && e.at > max(m.topicAt[id], m.forgotAt) {
-			told["topic"], m.topicAt[id] = msg.Params[1], e.at
+			shown["topic"], m.topicAt[id] = msg.Params[1], e.at
 		}
 	case "MODE":
 		changes, _ := irc.Changes(msg.Params[1:])
 		for _, c := range changes {
 			property, value := m.property(c)
-			told[property] = value
+			shown[property] = value
 		}
 	}
 }
@@ -244,43 +247,44 @@ func (m *model) valueOf(st *RoomState, property string) (value string, ok bool) 
 	return has(strings.Contains(st.Flags, letter))
 }
 
-// compareState compares the stored state of a room with what clients were told.
+// compareState compares the stored state of a room with what clients were shown.
 func (m *model) compareState(id string, st *RoomState, path string) {
-	told := m.told[id]
-	for property, want := range told {
+	shown := m.shown[id]
+	for property, want := range shown {
 		got, ok := m.valueOf(st, property)
 		if ok && got != want && !m.unsureFiles[path] && !m.w.isAsked(property) {
-			m.w.failf("the state of %s has %q as %q, and clients were told %q", st.Name, got, property, want)
+			m.w.failf("the state of %s has %q as %q, and clients were shown %q", st.Name, got, property, want)
 		}
 	}
 }
 
-// forget forgets what clients were told of properties that calls without an answer may have changed.
+// forget forgets what clients were shown of properties that calls without an answer may have
+// changed.
 func (m *model) forget() {
-	for _, told := range m.told {
-		for property := range told {
+	for _, shown := range m.shown {
+		for property := range shown {
 			if len(m.unsureFiles) > 0 || m.w.isAsked(property) {
-				delete(told, property)
+				delete(shown, property)
 			}
 		}
 	}
 	m.unsureFiles, m.forgotAt = map[string]bool{}, m.w.events
 }
 
-// isTold reports whether clients were told that a property of a room has a value.
-func (m *model) isTold(id, property, value string) bool {
-	told, ok := m.told[id][property]
-	return ok && told == value
+// isShown reports whether clients were shown that a property of a room has a value.
+func (m *model) isShown(id, property, value string) bool {
+	shown, ok := m.shown[id][property]
+	return ok && shown == value
 }
 
 // mustRefuse reports whether a guest may not join a room with a key: it says why.
 func (m *model) mustRefuse(id, nick, key string) string {
-	switch told := m.told[id]; {
-	case m.isTold(id, "b "+nick+"!*@*", "+"):
+	switch shown := m.shown[id]; {
+	case m.isShown(id, "b "+nick+"!*@*", "+"):
 		return "it is banned"
-	case m.isTold(id, "i", "+"):
+	case m.isShown(id, "i", "+"):
 		return "it was not invited"
-	case told["k"] != "" && told["k"] != key:
+	case shown["k"] != "" && shown["k"] != key:
 		return "the key is another one"
 	}
 	return ""
@@ -291,7 +295,7 @@ func (m *model) mustRefuse(id, nick, key string) string {
 func (m *model) checkSpeech(e *entry) {
 	nick, _, _ := strings.Cut(e.source, "!")
 	p := m.w.personNamed(nick)
-	if p == nil || p.account != "" || e.command != "PRIVMSG" || m.isTold(e.room.id, "v "+nick, "+") || m.isTold(e.room.id, "o "+nick, "+") {
+	if p == nil || p.account != "" || e.command != "PRIVMSG" || m.isShown(e.room.id, "v "+nick, "+") || m.isShown(e.room.id, "o "+nick, "+") {
 		return
 	}
 	if c := p.commandOf(e.token); c != nil && c.silenced {

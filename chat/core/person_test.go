@@ -294,9 +294,9 @@ func (l *link) handleStored(m *irc.Message, own bool) {
 	token := tokenOf(m.Params[len(m.Params)-1])
 	e := l.p.w.model.entries[token]
 	switch {
-	case token == "" || e == nil && !irc.IsRoom(m.Params[0]): // direct messages of guests are not stored
+	case token == "" || e == nil && !irc.IsRoom(m.Params[0]): // of a guest, and not stored
 		return
-	case m.Command == "REDACT" && (e == nil || e.at == 0): // the text is gone, although the line was refused
+	case m.Command == "REDACT" && (e == nil || e.at == 0): // refused, and its text is gone
 		return
 	}
 	if e == nil || e.at == 0 {
@@ -316,7 +316,7 @@ func (l *link) handleStored(m *irc.Message, own bool) {
 	}
 	_, batch := m.GetTag("batch")
 	inHistory := l.p.level >= chathistory && l.batches[batch] == "chathistory"
-	mayRead := l.p.account == worldOperator || l.p.w.isIn(l.p, e.room) // by another device, or under another name
+	mayRead := l.p.account == worldOperator || l.p.w.isIn(l.p, e.room) // under another name
 	if !inHistory || !mayRead {
 		l.checkPlace(m.Params[0], e)
 	}
@@ -346,7 +346,7 @@ func (l *link) checkOrder(target string, e *entry, inHistory bool) {
 	at := l.rooms[irc.Fold(target)]
 	if at != nil && at.fresh {
 		at.fresh = false
-		if l.p.level < chathistory && (l.p.account == "" || l.wasFull) { // it is replayed what it has seen
+		if l.p.level < chathistory && (l.p.account == "" || l.wasFull) { // a replay repeats lines
 			delete(l.last, id)
 		}
 	}
@@ -391,13 +391,14 @@ func (l *link) checkOutcome(c *command) {
 	case "JOIN":
 		l.p.w.forgetProperties([]string{c.property}) // it may have become the operator of an empty room
 		key := irc.Fold(c.room)
-		alone := l.p.account == "" || l.p.account == worldOperator // otherwise another device may join and leave
+		// another device may join and leave
+		alone := l.p.account == "" || l.p.account == worldOperator
 		if alone && !c.refused && l.rooms[key] == nil && l.left[key] == 0 {
 
 			l.fail("the command %q was answered: got neither a JOIN nor a refusal", c.text)
 		}
 	case "MODE":
-		if !c.refused && !l.p.w.isMember(l.p, c.room) { // perhaps nobody was there to be told
+		if !c.refused && !l.p.w.isMember(l.p, c.room) { // perhaps the room has no member
 			l.p.w.forgetProperties([]string{c.property})
 		}
 	case "CHATHISTORY":

@@ -39,7 +39,7 @@ func believesToBeIn(lines []string, nick, room string) (in bool) {
 
 // A session that catches up in a room receives no PART and no KICK, because it is not live. It must
 // not go on to receive the JOIN alone.
-func TestASessionThatIsRemovedWhileItCatchesUpIsNotToldThatItIsIn(t *testing.T) {
+func TestASessionThatIsRemovedWhileItCatchesUpReceivesNoJoinAlone(t *testing.T) {
 	s := startServer(t, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
@@ -56,7 +56,7 @@ func TestASessionThatIsRemovedWhileItCatchesUpIsNotToldThatItIsIn(t *testing.T) 
 	}
 }
 
-func TestAUserThatIsKickedWhileItJoinsIsToldThatItHasLeft(t *testing.T) {
+func TestAUserThatIsKickedWhileItJoinsReceivesAPart(t *testing.T) {
 	s := startServer(t, Options{}).run()
 	op, bob := s.user("op"), s.user("bob")
 	op.send("JOIN #r", "PRIVMSG #r :hello")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A room that was renamed delivers the messages that have waited. Who renamed it learns of the new
-// name before it receives them.
+// A room that was renamed delivers the messages that have waited. The client that renamed it
+// receives the new name before them.
 func TestTheRepliesOfATaskPrecedeWhatFollowsFromIt(t *testing.T) {
 	s := startServer(t, Options{}).run()
 	op, bob := s.user("op", "draft/channel-rename"), s.user("bob", "draft/channel-rename")

@@ -244,7 +244,7 @@ func (w *world) step() {
 }
 
 // drain hands the lines that the core has sent to the persons. When the power has failed, they are
-// lost, and nobody knows what they said.
+// lost, and have no meaning.
 func (w *world) drain() {
 	if w.hasEnded() {
 		return
@@ -310,7 +310,7 @@ func (w *world) observe(m *irc.Message) {
 	if id == "" {
 		return
 	}
-	w.model.tell(id, m)
+	w.model.show(id, m)
 	if m.Command == "MODE" && strings.Contains(m.Params[1], "-") || strings.Contains(m.Params[1], "v") || strings.Contains(m.Params[1], "o") {
 		for _, l := range w.links {
 			for _, c := range l.commands {
@@ -327,7 +327,7 @@ func (w *world) observeJoin(room, nick string) {
 		return
 	}
 	for _, rank := range []string{"o ", "v "} {
-		delete(w.model.told[id], rank+nick)
+		delete(w.model.shown[id], rank+nick)
 	}
 	if p.link == nil || p.invited {
 		return
@@ -348,7 +348,7 @@ func (w *world) observeJoin(room, nick string) {
 // isSilenced reports whether a person may not speak in a room.
 func (w *world) isSilenced(p *person, room string) bool {
 	id := w.idOf(room)
-	return id != "" && (w.model.isTold(id, "m", "+") || w.model.isTold(id, "b "+p.name+"!*@*", "+"))
+	return id != "" && (w.model.isShown(id, "m", "+") || w.model.isShown(id, "b "+p.name+"!*@*", "+"))
 }
 
 // isAsked reports whether a command or an administrator without an answer may change a property.

@@ -8,8 +8,8 @@ import (
 	"weir/internal/durable"
 )
 
-// A rename that fails leaves the folder under its old name. Otherwise its room, which is still open,
-// and one of the new name, which nobody uses yet, have the same log.
+// A rename that fails leaves the folder under its old name. Otherwise its room, which is still
+// open, and one that is opened by the new name have the same log.
 func TestARenameThatCannotBeSyncedIsUndone(t *testing.T) {
 	d := simdisk.New(1)
 	p := d.Process()

@@ -123,7 +123,8 @@ func (d *Storage) DeleteRoom(name string) error {
 	if err := d.disk.Rename(room, moved); err != nil {
 		return errors.Join(err, d.disk.Remove(trash))
 	}
-	if err := d.files().SyncDir(d.path(data.Rooms)); err != nil { // a loss of power could bring back what is left
+	// before the rest: a loss of power could bring back a part
+	if err := d.files().SyncDir(d.path(data.Rooms)); err != nil {
 		return errors.Join(err, d.disk.Rename(moved, room), d.disk.Remove(trash))
 	}
 	return d.disk.RemoveAll(trash)
