@@ -421,7 +421,7 @@ func (w *world) checkErased(p *simdisk.Process, dir string) {
 		contents, _ := disk.ReadFile(p, path)
 		for line := range strings.Lines(string(contents)) {
 			e := w.model.entries[tokenOf(line)]
-			if e != nil && e.at > 0 && e.command != "TOPIC" && (e.redaction == redacted || e.room.deleted) {
+			if e != nil && e.at > 0 && e.command != "TOPIC" && (e.redaction == yes || e.room.deleted) {
 				w.failf("the file %s has %s, which was deleted: %q", path, e.token, line)
 			}
 		}

@@ -25,7 +25,6 @@ type model struct {
 	unopened map[string]bool
 	markers  map[markerOf]int64 // read markers that were acknowledged
 	bans     map[string]certainty
-	accounts map[string]certainty
 }
 
 // certainty is what the model knows of a change: calls without an answer, or with an error, may
@@ -36,12 +35,6 @@ const (
 	no certainty = iota
 	unsure
 	yes
-)
-
-// The states of a redaction.
-const (
-	maybeRedacted = unsure
-	redacted      = yes
 )
 
 // markerOf names a read marker that all devices of an account share.
@@ -70,7 +63,7 @@ type roomLog struct {
 
 func newModel(w *world) *model {
 	return &model{w: w, entries: map[string]*entry{}, logs: map[string]*roomLog{}, shown: map[string]map[string]string{}, topicAt: map[string]int{},
-		unsureFiles: map[string]bool{}, unopened: map[string]bool{}, markers: map[markerOf]int64{}, bans: map[string]certainty{}, accounts: map[string]certainty{}}
+		unsureFiles: map[string]bool{}, unopened: map[string]bool{}, markers: map[markerOf]int64{}, bans: map[string]certainty{}}
 }
 
 // tokenOf returns the token in a text, "" if there is none.
@@ -167,7 +160,7 @@ func (e *entry) isLine(line log.Line) bool {
 	if line.Redacted() {
 		return line.Offset() == e.offset && e.redaction > no
 	}
-	return line.Offset() == e.offset && e.redaction < redacted && tokenOf(string(line)) == e.token
+	return line.Offset() == e.offset && e.redaction < yes && tokenOf(string(line)) == e.token
 }
 
 // adoptLog compares an opened log. From then on, it must have what was seen.
@@ -180,8 +173,8 @@ func (m *model) adoptLog(id string, lines []log.Line, first int64) {
 	r.first, r.retaining = max(r.first, first), false
 	for _, line := range lines {
 		for _, e := range r.entries {
-			if e.offset == line.Offset() && e.redaction == maybeRedacted && line.Redacted() {
-				e.redaction = redacted
+			if e.offset == line.Offset() && e.redaction == unsure && line.Redacted() {
+				e.redaction = yes
 			}
 		}
 	}
@@ -239,7 +232,7 @@ func (m *model) valueOf(st *RoomState, property string) (value string, ok bool) 
 	case "b":
 		return has(slices.ContainsFunc(st.Bans, func(b string) bool { return irc.Fold(b) == param }))
 	case "o", "v":
-		if m.accounts[param] != yes {
+		if !slices.Contains(worldAccounts, param) {
 			return "", false
 		}
 		return has(strings.Contains(st.Ranks[param], letter))

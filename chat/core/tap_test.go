@@ -103,10 +103,10 @@ func (l *tapLog) Close() error {
 // Redact implements environment.Log.
 func (l *tapLog) Redact(offsets ...int64) error {
 	room := l.w.model.log(l.ID())
-	room.redact(offsets, maybeRedacted)
+	room.redact(offsets, unsure)
 	err := l.Log.Redact(offsets...)
 	if err == nil {
-		room.redact(offsets, redacted)
+		room.redact(offsets, yes)
 	}
 	return err
 }

@@ -76,9 +76,6 @@ func newWorld(t testing.TB, seed uint64) *world {
 		}
 		w.persons = append(w.persons, p)
 	}
-	for _, name := range worldAccounts {
-		w.model.accounts[name] = yes
-	}
 	w.proc = w.disk.Process()
 	files := durable.Files{Disk: w.proc}
 	if err := files.MkdirAll(dataDir, 0o700); err != nil {
