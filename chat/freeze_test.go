@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"weir/chat/core"
 	"weir/serve"
 )
 
@@ -22,11 +23,11 @@ func TestAFreezeRefusesAdministrativeChanges(t *testing.T) {
 	}
 	topic := "another"
 	change := func() error { return s.chat.ChangeRoom("#r", RoomChange{Topic: &topic}) }
-	if err := change(); !errors.Is(err, errUpgrading) {
-		t.Errorf("ChangeRoom in a freeze: got %v, want errUpgrading", err)
+	if err := change(); !errors.Is(err, core.ErrUpgrading) {
+		t.Errorf("ChangeRoom in a freeze: got %v, want ErrUpgrading", err)
 	}
-	if err := s.chat.DeleteRoom("#r"); !errors.Is(err, errUpgrading) {
-		t.Errorf("DeleteRoom in a freeze: got %v, want errUpgrading", err)
+	if err := s.chat.DeleteRoom("#r"); !errors.Is(err, core.ErrUpgrading) {
+		t.Errorf("DeleteRoom in a freeze: got %v, want ErrUpgrading", err)
 	}
 	s.chat.Thaw()
 	if err := change(); err != nil {

@@ -119,8 +119,8 @@ func TestAnAnswerFromHistoryIsBoundedInBytes(t *testing.T) {
 			size += len(line)
 			held = held || strings.HasSuffix(line, "PRIVMSG #room "+ask.holds)
 		}
-		if !held || size < maxHistoryBytes/2 || size > maxHistoryBytes*5/4 {
-			t.Errorf("%.20s: got an answer of %d bytes, with %s in it: %v; want about maxHistoryBytes, with it", ask.how, size, ask.holds, held)
+		if !held || size < Outbox/4 || size > Outbox*5/8 {
+			t.Errorf("%.20s: got an answer of %d bytes, with %s in it: %v; want about half an outbox, with it", ask.how, size, ask.holds, held)
 		}
 	}
 }

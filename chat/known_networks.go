@@ -19,7 +19,7 @@ func (s *Service) networksPath() string { return filepath.Join(s.dataDir, "netwo
 func (s *Service) readNetworks() {
 	files := durable.Files{Disk: s.opened.Disk}
 	err := files.RemoveTempOf(s.networksPath())
-	data, failed := disk.ReadFile(disk.Or(s.opened.Disk), s.networksPath())
+	data, failed := disk.ReadFile(s.opened.Disk, s.networksPath())
 	if errors.Is(failed, os.ErrNotExist) {
 		failed = nil
 	}

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"errors"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,12 +17,15 @@ func TestGuessesDoNotLockOutAnAccountsOwnerAfterARestart(t *testing.T) {
 	s := startServer(t, serve.Goroutine, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
-	try, home := attempts["SASL PLAIN"], address(1)
-	if got := try(s, home, "ann", "correct horse"); got != "welcome" {
-		t.Fatalf("ann received %q before any failed login, want welcome", got)
+	home, path := netip.MustParseAddr("192.0.2.2"), filepath.Join(s.dir, "networks")
+	logIn := func(from netip.Addr, password string) error {
+		_, err := s.chat.AccountByPassword(t.Context(), from, "ann", password)
+		return err
+	}
+	if err := logIn(home, "correct horse"); err != nil {
+		t.Fatalf("got %v before any failed login, want that ann is let in", err)
 	}
 	s.halt()
-	path := filepath.Join(s.dir, "networks")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "ann 192.0.2.2/32\n" {
 		t.Errorf("networks: got the file %q and error %v, want the network of ann", text, err)
 	}
@@ -33,16 +38,24 @@ func TestGuessesDoNotLockOutAnAccountsOwnerAfterARestart(t *testing.T) {
 	}
 	damage.Close()
 	s.run()
-	s.guess("ann")
-	if got := try(s, home, "ann", "correct horse"); got != "welcome" {
-		t.Errorf("after a restart ann received %q where she has logged in before, want that she is let in", got)
+	for i := range 110 { // two from each address
+		s.chat.withLock(func() {
+			from := netip.AddrFrom4([4]byte{198, 51, 100, byte(i / 2)})
+			_, _ = s.chat.core.FinishUploaderLogin(Peer{Addr: from}, "ann", account.Login{}, account.ErrLoginFailed)
+		})
 	}
-	if got := try(s, address(2), "ann", "correct horse"); !strings.Contains(got, "too many attempts") {
-		t.Errorf("a stranger received %q, want that there were too many attempts", got)
+	if err := logIn(home, "correct horse"); err != nil {
+		t.Errorf("after a restart: got %v where ann has logged in before, want that she is let in", err)
 	}
-	s.chat.withLock(func() {
-		if n := len(s.chat.knownNetworks); n != 1 || len(s.chat.knownNetworks["ann"]) != 1 {
-			t.Errorf("after a restart these are known: %v, want one network of ann's", s.chat.knownNetworks)
-		}
-	})
+	var throttled *ThrottledError
+	if err := logIn(netip.MustParseAddr("192.0.2.3"), "correct horse"); !errors.As(err, &throttled) {
+		t.Errorf("a stranger: got %v, want that there were too many attempts", err)
+	}
+	if err := logIn(netip.MustParseAddr("127.0.0.1"), "correct horse"); !errors.As(err, &throttled) {
+		t.Errorf("a client of this machine: got %v, want that there were too many attempts", err)
+	}
+	s.halt()
+	if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), "ann 192.0.2.2/32\n") {
+		t.Errorf("networks after the damage: got %q and error %v, want the network of ann", text, err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"weir/chat/internal/storage"
 )
 
 // A log that the disk has lost must be reported, not removed.
@@ -23,7 +24,7 @@ func TestAStartKeepsARoomWhoseMessagesAreMissing(t *testing.T) {
 			}
 		}
 	}
-	if err := New(dir, nil, nil, slog.New(slog.DiscardHandler)).RemoveLeftovers(); err != nil {
+	if err := storage.New(dir, nil, nil, slog.New(slog.DiscardHandler)).RemoveLeftovers(); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{"#new": false, "#missing": true} {

@@ -1,6 +1,10 @@
 package chat
 
-import "weir/chat/core"
+import (
+	"time"
+	"weir/chat/core"
+	"weir/internal/disk"
+)
 
 // Options configure a service. They are set before Open; only Configure changes them later. The
 // zero value of a field selects its default.
@@ -14,7 +18,7 @@ type STS = core.STS
 // MaxRooms cannot exceed theirs from Open, because queues have that capacity. Kept names the
 // changes of these four that were not applied. After an error the options are unchanged.
 func (s *Service) Configure(o Options) (kept []string, err error) {
-	if o, err = o.WithDefaults(); err != nil {
+	if o, err = withDefaults(o); err != nil {
 		return nil, err
 	}
 	if err := s.accounts.SetRegistration(o.Registration); err != nil {
@@ -39,4 +43,16 @@ func (s *Service) Configure(o Options) (kept []string, err error) {
 	o.Disk, o.Now, o.Log, o.OnCommit = s.opened.Disk, s.opened.Now, s.opened.Log, s.opened.OnCommit
 	s.withLock(func() { s.core.Configure(&o) })
 	return kept, nil
+}
+
+// withDefaults returns options without zero fields, or says which one is invalid.
+func withDefaults(o Options) (Options, error) {
+	o.Disk = disk.Or(o.Disk)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.OnCommit == nil {
+		o.OnCommit = func(time.Duration, error) {}
+	}
+	return o.WithDefaults()
 }

@@ -42,7 +42,7 @@ func TestConfigureKeepsWhatCannotChange(t *testing.T) {
 		if err != nil || !slices.Equal(kept, c.kept) {
 			t.Errorf("Configure, %s: got the kept options %q and error %v, want %q kept", what, kept, err, c.kept)
 		}
-		if o := s.chat.Options(); o.Name != "a.chat" || o.MaxConnections > 10 || o.MaxRooms > 10 {
+		if o := s.chat.core.Options(); o.Name != "a.chat" || o.MaxConnections > 10 || o.MaxRooms > 10 {
 			t.Errorf("%s: got options %+v, want those of Open", what, o)
 		}
 	}
@@ -55,7 +55,7 @@ func TestConfigureWithABadValueChangesNothing(t *testing.T) {
 			t.Errorf("Configure with %+v: got nil, want an error", bad)
 		}
 	}
-	if o := s.chat.Options(); o.PingAfter != time.Hour || o.Registration != account.RegistrationByInvite {
+	if o := s.chat.core.Options(); o.PingAfter != time.Hour || o.Registration != account.RegistrationByInvite {
 		t.Errorf("got options %+v, want the former ones", o)
 	}
 }

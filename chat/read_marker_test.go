@@ -3,7 +3,6 @@ package chat
 import (
 	"fmt"
 	"net"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -11,7 +10,7 @@ import (
 	"time"
 
 	"weir/chat/account"
-	"weir/chat/log"
+	"weir/serve"
 )
 
 // A client without chathistory is replayed messages that were sent to a connection which broke
@@ -28,14 +27,14 @@ func TestMessagesLostInFlightAreReplayed(t *testing.T) {
 		bob.sync()
 
 		lost := 0
-		for s.sends(t, "ann") {
+		for s.sends(0) {
 			for range 32 {
 				bob.send(fmt.Sprintf("PRIVMSG #r :%d %s", lost, strings.Repeat("x", 400)))
 				lost++
 			}
 			bob.sync()
 		}
-		s.chat.withLock(s.chat.SaveReadMarkers)
+		s.chat.withLock(s.chat.core.SaveReadMarkers)
 		ann.conn.(*net.TCPConn).SetLinger(0)
 		ann.conn.Close()
 		bob.until(" QUIT ")
@@ -89,52 +88,6 @@ func TestMessagesInFlightAtTheEndAreReplayed(t *testing.T) {
 	}
 }
 
-// A client that rejoins many rooms is not disconnected as too slow before it reads: otherwise that
-// would happen each time.
-func TestReplaysOfManyRoomsFitTheOutbox(t *testing.T) {
-	const rooms = 32
-	s := startServer(t, testWays()[0], Options{})
-	var names []string
-	for i := range rooms {
-		names = append(names, fmt.Sprintf("#r%d", i))
-		s.saidBefore(names[i], 500, strings.Repeat("x", 400))
-	}
-	s.account("ann", "secret of ann", account.Member)
-	ann := s.run().narrow("ann")
-	for _, name := range names { // it was there before any message
-		r := openRoom(t, s.chat, name)
-		s.chat.accounts.SetReadMarker("ann", "phone", r.conversation.logID, 0)
-	}
-	ann.logIn(strings.Join(names, ","))
-	waitFor(t, func() bool {
-		s.chat.mu.Lock()
-		defer s.chat.mu.Unlock()
-		u, r := s.chat.users["ann"], s.chat.rooms[names[rooms-1]]
-		return s.chat.counts.TooSlow > 0 || u != nil && r != nil && len(r.subscriptions) == 1 && r.subscriptions[0].state == live
-	})
-	for range rooms {
-		ann.until("PRIVMSG ")
-		ann.until(" 366 ")
-	}
-}
-
-// saidBefore stores messages in a room before the server runs.
-func (s *server) saidBefore(room string, messages int, text string) {
-	s.t.Helper()
-	l, err := log.Open(filepath.Join(s.dir, "rooms", room), log.Options{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer l.Close()
-	var entries []log.Entry
-	for range messages {
-		entries = append(entries, log.Entry{Time: time.Now(), Body: ":bob!bob@host PRIVMSG " + room + " :" + text})
-	}
-	if _, err := l.Append(entries); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 // narrow returns a client with a small receive buffer.
 func (s *server) narrow(name string) *client {
 	s.t.Helper()
@@ -155,15 +108,10 @@ func (c *client) logIn(rooms string) {
 	c.send("JOIN " + rooms)
 }
 
-// sends reports whether nothing is queued here for the only session of a user.
-func (s *server) sends(t *testing.T, nick string) bool {
-	t.Helper()
-	s.chat.mu.Lock()
-	defer s.chat.mu.Unlock()
-	u := s.chat.users[nick]
-	if u == nil || len(u.sessions) != 1 {
-		t.Fatalf("got no user %s or not one session of it, want exactly one", nick)
-	}
-	sent, _ := u.sessions[0].conn.Delivered()
+// sends reports whether nothing is queued here for the connection that was opened as number i.
+func (s *server) sends(i int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent, _ := serve.Delivered(s.conns[i])
 	return sent
 }

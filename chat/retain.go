@@ -63,7 +63,7 @@ func (s *Service) retain(r data.Room, retention Retention) (removed int64, err e
 			if open != nil {
 				removed, err = open.Retain(retention.Age, retention.Bytes, now)
 			} else {
-				removed, err = retainClosed(disk.Or(s.opened.Disk), filepath.Join(s.dataDir, filepath.FromSlash(r.Path)), retention, now)
+				removed, err = retainClosed(s.opened.Disk, filepath.Join(s.dataDir, filepath.FromSlash(r.Path)), retention, now)
 			}
 		})
 		return err

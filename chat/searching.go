@@ -42,7 +42,7 @@ func (s *Service) searchIndex() (*search.Index, error) {
 		if err != nil {
 			return nil, errors.Join(errNoIndex, err)
 		}
-		x.Pause = s.indexPauses()
+		x.Pause = indexPauses(func() int64 { return s.Counts().Deliveries })
 		s.index = x
 	}
 	return s.index, nil
@@ -66,13 +66,13 @@ func (s *Service) Find(q search.Query, o search.Options) (found []search.Result,
 	return found, time.Since(began), err
 }
 
-// indexPauses returns the function that computes the indexer's pauses. That function is called by
-// one goroutine at a time.
-func (s *Service) indexPauses() func(took time.Duration) time.Duration {
+// indexPauses returns the function that computes the indexer's pauses from the number of
+// deliveries. That function is called by one goroutine at a time.
+func indexPauses(deliveries func() int64) func(took time.Duration) time.Duration {
 	var last int64
 	var asked time.Time
 	return func(took time.Duration) time.Duration {
-		now, sent := time.Now(), s.Counts().Deliveries
+		now, sent := time.Now(), deliveries()
 		since := max(now.Sub(asked), time.Millisecond)
 		busy := float64(sent-last) >= busyRate*since.Seconds()
 		last, asked = sent, now

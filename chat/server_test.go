@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +29,42 @@ type server struct {
 	chat    *Service
 	stop    func()
 	runDone chan error // from serve.Run -> halt; one value
+
+	inputs, ends atomic.Int64 // calls of Input and Close that have returned
+	mu           sync.Mutex   // guards conns
+	conns        []serve.Conn // that were opened
+}
+
+// watched is a service whose calls are counted.
+func (s *server) watched(chat *Service) serve.Service {
+	service := chat.Sessions()
+	open := service.Open
+	service.Open = func(c serve.Conn) serve.Session {
+		s.mu.Lock()
+		s.conns = append(s.conns, c)
+		s.mu.Unlock()
+		session, ok := open(c).(*connection)
+		if !ok {
+			return nil
+		}
+		return watchedSession{session, s}
+	}
+	return service
+}
+
+type watchedSession struct {
+	*connection
+	server *server
+}
+
+func (w watchedSession) Input(in []byte, to *serve.Writer) error {
+	defer w.server.inputs.Add(1)
+	return w.connection.Input(in, to)
+}
+
+func (w watchedSession) Close(err error) {
+	defer w.server.ends.Add(1)
+	w.connection.Close(err)
 }
 
 // testWays returns the concurrency models that a chat supports.
@@ -62,7 +99,7 @@ func (s *server) run() *server {
 	ctx, stop := context.WithCancel(context.Background())
 	s.chat, s.addr, s.runDone = chat, l.Addr().String(), make(chan error, 1)
 	go func() {
-		s.runDone <- serve.Run(ctx, s.way, l, chat.Sessions(), serve.Options{SendQueue: Outbox, Workers: 100, DrainTimeout: testTimeout})
+		s.runDone <- serve.Run(ctx, s.way, l, s.watched(chat), serve.Options{SendQueue: Outbox, Workers: 100, DrainTimeout: testTimeout})
 	}()
 	var once sync.Once
 	s.stop = func() { once.Do(stop) }

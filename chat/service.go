@@ -56,10 +56,10 @@ func Open(dir string, o Options) (*Service, error) {
 
 // openWithLock opens the chat with a lock of its data directory, which Close closes.
 func openWithLock(dir string, o Options, lock lockFile) (*Service, error) {
-	o, err := o.WithDefaults()
+	o, err := withDefaults(o)
 	storage := storage.New(dir, o.Disk, o.OnCommit, o.Log)
 	if err == nil {
-		err = adoptLock(disk.Or(o.Disk), dir, lock)
+		err = adoptLock(o.Disk, dir, lock)
 	}
 	if err == nil {
 		err = storage.RemoveLeftovers()
@@ -195,5 +195,5 @@ func (s *Service) runPeriodicTasks(ctx context.Context) {
 func (s *Service) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.Counts()
+	return s.core.Counts()
 }

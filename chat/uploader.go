@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"net/netip"
-
 )
 
 // passwordChecksAtOnce is how many passwords of uploads are checked at once: each needs a CPU.

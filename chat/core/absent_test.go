@@ -28,7 +28,7 @@ func TestASenderOutsideTheRoomIsAnswered(t *testing.T) {
 			bob.until("PONG")
 			bob.send("JOIN #r")
 			bob.until(" 366 ")
-			s.chat.settle()
+			s.chat.untilIdle()
 			bob.out = nil
 			bob.send("@label=x PRIVMSG #r :the last one", "PING :2")
 			bob.step()

@@ -86,7 +86,7 @@ func (r *room) checkChangeable() error {
 	case r.deleted:
 		return fmt.Errorf("%w: %s", ErrNoRoom, r.name)
 	case r.svc.frozenSessions != nil:
-		return errUpgrading
+		return ErrUpgrading
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (s *Core) closeDeletedRoom(t *Task, name string) error {
 		return nil
 	}
 	if s.frozenSessions != nil {
-		return errUpgrading
+		return ErrUpgrading
 	}
 	r.deleted = true
 	for _, u := range r.sortedMembers() {

@@ -19,6 +19,7 @@ type conn struct {
 	closed  bool // the core has closed it
 	ended   bool // its session has ended
 	full    bool // its queue takes nothing
+	narrow  bool // its queue takes Outbox bytes that the client has not read
 	refused bool // it has refused output
 	unacked bool // output is on its way
 }
@@ -34,13 +35,28 @@ func (s *shell) connect(p Peer) *conn {
 	return c
 }
 
+// adopt continues a connection of another shell.
+func (s *shell) adopt(c *conn, state []byte) {
+	c.shell = s
+	s.conns = append(s.conns, c)
+	err := s.runTask(func(t *Task) error {
+		c.session = s.Adopt(t, c, state)
+		return nil
+	})
+	if err != nil || c.session == nil {
+		c.ended = true
+		s.forget(c)
+	}
+}
+
 func (s *shell) forget(c *conn) {
 	s.conns = slices.DeleteFunc(s.conns, func(other *conn) bool { return other == c })
 }
 
 // Send implements environment.Conn.
 func (c *conn) Send(p []byte) bool {
-	if c.ended || c.closed || c.full {
+	tooMuch := c.narrow && len(c.out) > 0 && len(c.out)+len(p) > Outbox
+	if c.ended || c.closed || c.full || tooMuch {
 		c.refused = true
 		return false
 	}
@@ -56,7 +72,8 @@ func (c *conn) Close() { c.closed = true }
 
 // Delivered implements environment.Conn.
 func (c *conn) Delivered() (sent, acknowledged bool) {
-	return !c.full, !c.full && !c.unacked && !c.hungUp
+	sent = !c.full && !(c.narrow && len(c.out) > 0)
+	return sent, sent && !c.unacked && !(c.hungUp && len(c.out) > 0)
 }
 
 // CanMove implements environment.Conn.

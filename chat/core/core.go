@@ -144,8 +144,10 @@ func (s *Core) BeginClosing() (wasOpen bool) {
 
 // StopTasks ends all tasks, which have no jobs any more.
 func (s *Core) StopTasks() {
-	for t := range s.tasks {
-		s.StopTask(t, ErrStopping)
+	for len(s.tasks) > 0 { // the end of one may start another
+		for t := range s.tasks {
+			s.StopTask(t, ErrStopping)
+		}
 	}
 }
 
@@ -225,7 +227,7 @@ type Counts struct {
 	Sessions, Users, Rooms, Directs int
 }
 
-// countsNow returns all counters.
+// Counts returns all counters.
 func (s *Core) Counts() Counts {
 	all := s.counts
 	all.Sessions, all.Users, all.Rooms, all.Directs = s.sessionCount, len(s.users), len(s.rooms), len(s.directs)

@@ -28,16 +28,15 @@ func TestARoomIsNotDeletedByAFormerName(t *testing.T) {
 
 // A deletion that the disk refuses leaves the room as it was, and not a part of it.
 func TestARefusedDeletionLeavesTheRoom(t *testing.T) {
-	d := simdisk.New(1)
-	s := startServer(t, Options{Disk: d.Process()}).run()
+	s := startServer(t, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #r", "PRIVMSG #r :hello")
 	ann.sync()
-	d.SetFaults(simdisk.Faults{SyncFolder: 1})
+	s.disk.SetFaults(simdisk.Faults{SyncFolder: 1})
 	if err := s.chat.runTask(func(task *Task) error { return s.chat.DeleteRoom(task, "#r") }); err == nil {
 		t.Fatal("deleting a room while no folder can be synced: got nil, want an error")
 	}
-	d.SetFaults(simdisk.Faults{})
+	s.disk.SetFaults(simdisk.Faults{})
 	ann.send("JOIN #r")
 	if text := strings.Join(ann.sync(), "\n"); !strings.Contains(text, "hello") {
 		t.Errorf("a room whose deletion was refused: got\n%s\nwant its message", text)

@@ -2,6 +2,7 @@ package core
 
 import (
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -337,7 +338,7 @@ func (w *world) forgetProperties(properties []string) {
 func (w *world) checkDisk(d *simdisk.Disk) {
 	d.SetSpace(-1)
 	p := d.Process()
-	files := storage.New(dataDir, p, func(time.Duration, error) {}, discard)
+	files := storage.New(dataDir, p, func(time.Duration, error) {}, slog.New(slog.DiscardHandler))
 	if err := files.RemoveLeftovers(); err != nil {
 		w.failf("after a loss of power: %v", err)
 		return

@@ -1,6 +1,6 @@
 // Package core has the state of a chat and its rules: rooms, users, sessions, limits, and the order
-// of messages. It is a pure state machine. It is called with commands and the time, by one goroutine
-// at a time. It starts nothing, reads no clock, and opens neither file nor socket.
+// of messages. It is a pure state machine. It is called with commands and the time, by one
+// goroutine at a time. It starts nothing, reads no clock, and opens neither file nor socket.
 //
 // # Calls and effects
 //
@@ -18,4 +18,9 @@
 // A new subscription receives no live messages until its replay has caught up with the deliveries,
 // which is checked in one call. So a member receives each message once, by replay or live, and
 // receives its JOIN and the names first. conversation.go has the life of a message.
+//
+// # Limitations
+//
+// Its only caller is package chat. The compiler does not see whether code that follows a pause of a
+// task checks again what it knew before. The worlds of the tests, which run jobs in any order, do.
 package core

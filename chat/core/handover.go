@@ -28,12 +28,12 @@ import (
 // No message is handled twice: it is accepted before the freeze by the first service, or after the
 // last adoption by the second.
 
-// errFreezeTimeout reports that a freeze took too long.
+// ErrFreezeTimeout reports that a freeze took too long.
 var ErrFreezeTimeout = errors.New("chat: the freeze timed out before all commands and messages were finished")
 
-// errUpgrading refuses administrative changes during a handover: clients that have been handed over
+// ErrUpgrading refuses administrative changes during a handover: clients that have been handed over
 // would not be notified.
-var errUpgrading = errors.New("chat: the server is being upgraded: try again")
+var ErrUpgrading = errors.New("chat: the server is being upgraded: try again")
 
 // Freeze holds back all commands.
 func (s *Core) Freeze() { s.frozenSessions = map[*Session]struct{}{} }

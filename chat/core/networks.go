@@ -11,9 +11,10 @@ import (
 	"weir/chat/irc"
 )
 
-// knownNetworks holds the networks from which each account has logged in, the latest last. The file "networks" of the data directory has a line "NAME NETWORK" for each, in
-// this order. Without the file, a restart during a password-guessing attack would lock account
-// owners out. The file is written within saveNetworksEvery of a change, and at Close.
+// knownNetworks holds the networks from which each account has logged in, the latest last. The file
+// "networks" of the data directory has a line "NAME NETWORK" for each, in this order. Without the
+// file, a restart during a password-guessing attack would lock account owners out. The file is
+// written within saveNetworksEvery of a change, and at Close.
 type knownNetworks map[string][]netip.Prefix // by folded account
 
 // networksPerAccount is how many networks are remembered for each account.

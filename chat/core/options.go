@@ -76,6 +76,8 @@ func (s *Core) Configure(o *Options) {
 // Options returns the current options. They are immutable.
 func (s *Core) Options() *Options { return s.current }
 
+// WithDefaults returns the options with the defaults of all fields but Disk, Now and OnCommit,
+// which the core does not use. The error names an option that is invalid, and what to do.
 func (o Options) WithDefaults() (Options, error) {
 	setDefault(&o.Name, "weir.chat")
 	setDefault(&o.Network, "Weir")
@@ -90,14 +92,8 @@ func (o Options) WithDefaults() (Options, error) {
 	setDefault(&o.RegistrationTimeout, 30*time.Second)
 	setDefault(&o.MaxReplay, 500)
 	setDefault(&o.MaxHistory, 1000)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.OnCommit == nil {
-		o.OnCommit = func(time.Duration, error) {}
 	}
 	return o, o.check()
 }

@@ -10,8 +10,8 @@ import (
 
 // Registration: NICK, USER, PASS and CAP, in any order, until irc.Registration is complete.
 //
-// A function given to startTask is a task: see task.go. Of the options, svc.fixed never changes, and
-// svc.Options() returns those that Configure may change.
+// A function given to startTask is a task: see task.go. Of the options, svc.fixed never changes,
+// and svc.Options() returns those that Configure may change.
 
 func (s *Session) cmdCap(m *irc.Message) {
 	sub := strings.ToUpper(m.Params[0])

@@ -86,7 +86,7 @@ func TestTwoDevicesThatRejoinAtOnceReceiveWholeLines(t *testing.T) {
 	joining := s.chat.begun // a job takes a while
 	s.chat.begun = nil
 	second.send("PART #r", "JOIN #r")
-	s.chat.settle()
+	s.chat.untilIdle()
 	s.chat.begun = joining
 	lines := first.sync()
 	for _, line := range lines {

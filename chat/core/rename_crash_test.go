@@ -11,20 +11,23 @@ import (
 // its former name: lines of its log are shown with its present one.
 func TestARenameThatLosesPowerShowsNoFormerName(t *testing.T) {
 	for n := 1; ; n++ {
+		s := startServer(t, Options{})
 		d := simdisk.New(uint64(n))
-		s := startServer(t, Options{Disk: d.Process()}).run()
+		s.disk, s.o.Disk = d, d.Process()
+		s.run()
 		op := s.user("op")
 		op.send("JOIN #old", "PRIVMSG #old :hello")
 		op.sync()
 		d.CrashAt(n)
 		op.send("RENAME #old #new")
-		s.chat.settle()
+		s.chat.untilIdle()
 		if !d.Crashed() {
 			return
 		}
 		s.chat.withLock(s.chat.StopTasks)
 		s.chat.accounts.Close()
-		s.chat, s.o.Disk = nil, d.Crash().Process()
+		s.chat, s.disk = nil, d.Crash()
+		s.o.Disk = s.disk.Process()
 		bob := s.run().user("bob")
 		bob.send("JOIN #old")
 		joined := strings.Fields(bob.until(" JOIN "))[2]

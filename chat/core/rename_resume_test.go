@@ -25,7 +25,7 @@ func TestAResumptionDuringARenameJoinsOneName(t *testing.T) {
 	}
 	resuming := s.chat.begun
 	s.chat.begun = []*Task{renaming}
-	s.chat.settle()
+	s.chat.untilIdle()
 	s.chat.begun = resuming
 	lines := second.sync()
 	if !believesToBeIn(lines, "ann", "#new") || believesToBeIn(lines, "ann", "#old") {

@@ -21,7 +21,7 @@ func TestAResumptionEndsIfTheConnectionTakesNothing(t *testing.T) {
 	ann.send("CAP REQ :draft/chathistory sasl", "NICK ann", "USER ann 0 * :ann", "AUTHENTICATE PLAIN", "AUTHENTICATE "+plain("ann", "correct horse"), "CAP END")
 	s.chat.stepUntil(t, "ann registers", func() bool { return ann.session.user != nil })
 	ann.full = true
-	s.chat.settle()
+	s.chat.untilIdle()
 	if !ann.ended {
 		t.Error("the connection took nothing: got it open, want it closed")
 	}

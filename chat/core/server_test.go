@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net/netip"
 	"path/filepath"
 	"strings"
@@ -24,15 +26,21 @@ type server struct {
 	dir  string
 	chat *shell // nil while it does not run
 	now  time.Time
+	disk *simdisk.Disk
+
+	random *rand.Rand // see shell.random
 }
 
 func startServer(t *testing.T, o Options) *server {
 	t.Helper()
-	if o.Disk == nil {
-		o.Disk = simdisk.New(1).Process()
-	}
-	s := &server{t: t, o: o, dir: dataDir, now: epoch}
+	s := newServer(t, o)
 	t.Cleanup(func() { s.halt() })
+	return s
+}
+
+func newServer(t *testing.T, o Options) *server {
+	s := &server{t: t, o: o, dir: dataDir, now: epoch, disk: simdisk.New(1)}
+	s.o.Disk = s.disk.Process()
 	return s
 }
 
@@ -46,6 +54,7 @@ func (s *server) run() *server {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	chat.random = s.random
 	s.chat = chat
 	return s
 }
@@ -78,6 +87,36 @@ func (s *server) account(name, password string, role account.Role) {
 	}
 }
 
+// kill ends the server as SIGKILL does.
+func (s *server) kill() {
+	s.now, s.chat = s.chat.clock, nil
+	s.o.Disk = s.disk.Process()
+}
+
+// orders is the number of orders in which a test is run: that of the causes, and random ones.
+const orders = 4
+
+// inOrder lets the server, which does not run yet, take its steps in an order.
+func (s *server) inOrder(seed uint64) {
+	if seed > 0 {
+		s.random = rand.New(rand.NewPCG(seed, 0))
+	}
+}
+
+// inAnyOrder runs a test with the steps of the server in the order of their causes, and in some
+// random orders.
+func inAnyOrder(t *testing.T, f func(t *testing.T, s *server)) { inAnyOrderWith(t, Options{}, f) }
+
+func inAnyOrderWith(t *testing.T, o Options, f func(t *testing.T, s *server)) {
+	for seed := range uint64(orders) {
+		t.Run(fmt.Sprintf("order %d", seed), func(t *testing.T) {
+			s := startServer(t, o)
+			s.inOrder(seed)
+			f(t, s.run())
+		})
+	}
+}
+
 // client is an IRC client of a test.
 type client struct {
 	*conn
@@ -88,12 +127,12 @@ type client struct {
 // client connects from this machine.
 func (s *server) client(name string) *client {
 	s.t.Helper()
-	return s.clientFrom(name, netip.MustParseAddr("127.0.0.1"))
+	return s.clientFrom(name, Peer{Addr: netip.MustParseAddr("127.0.0.1")})
 }
 
-// clientFrom connects from an address.
-func (s *server) clientFrom(name string, from netip.Addr) *client {
-	return &client{conn: s.chat.connect(Peer{Addr: from}), t: s.t, name: name}
+// clientFrom connects from elsewhere.
+func (s *server) clientFrom(name string, from Peer) *client {
+	return &client{conn: s.chat.connect(from), t: s.t, name: name}
 }
 
 // user returns a client that has registered.
@@ -137,6 +176,9 @@ func (c *client) send(lines ...string) {
 	c.in = append(c.in, strings.Join(lines, "\r\n")+"\r\n"...)
 }
 
+// raw sends bytes unchanged.
+func (c *client) raw(text string) { c.in = append(c.in, text...) }
+
 // hangUp closes the connection.
 func (c *client) hangUp() { c.hungUp = true }
 
@@ -150,6 +192,16 @@ func (c *client) line() (line string, ok bool) {
 	}
 	c.out = rest
 	return strings.TrimRight(string(next), "\r"), true
+}
+
+// next returns the next line that the client receives.
+func (c *client) next() string {
+	c.t.Helper()
+	line, ok := c.line()
+	if !ok {
+		c.t.Fatalf("%s: the connection ended, want a further line", c.name)
+	}
+	return line
 }
 
 // until reads lines up to the first that contains a text, and returns that line.

@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"weir/chat/environment"
 	"weir/chat/internal/storage"
 	"weir/chat/search"
-	"weir/internal/disk"
 	"weir/internal/disk/simdisk"
 	"weir/internal/durable"
 )
@@ -67,6 +65,7 @@ func openTappedShell(t testing.TB, o Options, now time.Time, tap func(*environme
 	if o.Disk == nil {
 		o.Disk = simdisk.New(1).Process()
 	}
+	o.OnCommit = func(time.Duration, error) {}
 	o, err := o.WithDefaults()
 	if err != nil {
 		t.Fatal(err)
@@ -222,21 +221,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// settle takes steps until none is possible at the current time.
-func (s *shell) settle() {
+// untilIdle takes steps until none is possible at the current time.
+func (s *shell) untilIdle() {
 	for s.step() {
 	}
-}
-
-// pass lets the time pass, with all steps that become possible.
-func (s *shell) pass(d time.Duration) {
-	for end := s.clock.Add(d); ; {
-		s.settle()
-		if !s.sleep(end) {
-			break
-		}
-	}
-	s.settle()
 }
 
 // testTimeout is how long a test waits for an expected event, in the time of the shell.
@@ -254,19 +242,13 @@ func (s *shell) waitFor(so func() bool) {
 
 // close stops the core as SIGTERM does. All sessions end first.
 func (s *shell) close() error {
-	s.settle()
+	s.untilIdle()
 	for _, c := range slices.Clone(s.conns) {
 		c.end(ServerStops)
 	}
 	s.withLock(func() { s.BeginClosing() })
-	s.settle()
+	s.untilIdle()
 	s.withLock(s.SaveReadMarkers)
 	s.withLock(s.StopTasks)
 	return errors.Join(s.CloseLogs(), s.accounts.Close())
 }
-
-// discard is a log of nothing.
-var discard = slog.New(slog.DiscardHandler)
-
-// systemDisk is the disk of the machine, for tests that need it.
-var systemDisk = disk.Or(nil)

@@ -38,7 +38,7 @@ const (
 	taskRuns                       // its function runs
 	taskAwaitsJob                  // a worker pool has its job
 	taskPaused                     // it waits for an event
-	taskReady                      // the event has occurred: it continues before the current call ends
+	taskReady                      // the event has occurred: it continues before the call ends
 	taskDone                       // its function has returned
 )
 
@@ -189,8 +189,8 @@ func (l *taskLock) unlock() {
 	l.waiting.wake()
 }
 
-// ContinueOnWorker continues a task whose job has ended. It reports whether the task has another job
-// that the same worker runs: not if it has none, or waits for another turn.
+// ContinueOnWorker continues a task whose job has ended. It reports whether the task has another
+// job that the same worker runs: not if it has none, or waits for another turn.
 func (s *Core) ContinueOnWorker(t *Task) (goesOn bool) {
 	s.continueTask(t)
 	last := len(s.effects.jobs) - 1

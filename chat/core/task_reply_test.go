@@ -18,7 +18,7 @@ func TestTheRepliesOfATaskPrecedeWhatFollowsFromIt(t *testing.T) {
 	s.chat.stepUntil(t, "the room is being renamed", func() bool { return s.chat.rooms["#old"].renaming })
 	bob.send("PRIVMSG #old :meanwhile")
 	bob.step()
-	s.chat.settle()
+	s.chat.untilIdle()
 	text := string(op.out)
 	renamed, said := strings.Index(text, "RENAME #old #new"), strings.Index(text, "PRIVMSG #new :meanwhile")
 	if renamed < 0 || said < renamed {

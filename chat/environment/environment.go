@@ -1,5 +1,10 @@
-// Package environment states what the core of a chat needs of the world around it: storage,
-// accounts, search, and the connections of its clients.
+// Package environment states what the core of a chat (package chat/core) needs of the world around
+// it: storage, accounts, search, and the connections of its clients. Package chat and the tests of
+// the core implement it.
+//
+// # Limitations
+//
+// It has interfaces only, and their methods have the types of packages chat/log and chat/account.
 package environment
 
 import (
@@ -64,7 +69,7 @@ type Storage interface {
 	DirectPartners(account string) []string
 }
 
-// conversationLog is the log of a conversation: see [log.Log]. All methods but ID, First and
+// Log is the log of a conversation: see [log.Log]. All methods but ID, First and
 // Committed wait.
 type Log interface {
 	ID() string

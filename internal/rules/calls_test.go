@@ -35,7 +35,7 @@ var callRules = []call{
 	{from: []string{"..."}, except: append(slices.Clone(command), "internal/testsize", "tcpip/netsim"), pkg: "os", names: []string{"Args", "Getenv", "LookupEnv", "ExpandEnv"}, why: reads},
 	{from: []string{"..."}, except: command, pkg: "fmt", names: []string{"Print", "Printf", "Println"}, why: prints},
 	{from: []string{"..."}, except: command, pkg: "log", names: []string{"Print", "Printf", "Println"}, why: prints},
-	{from: []string{"serve/lifecycle", "tcpip/tcp", "web/http1", "chat/irc", "chat/client", "lab/stat", "lab/compare"}, pkg: "time",
+	{from: []string{"serve/lifecycle", "tcpip/tcp", "web/http1", "chat/irc", "chat/core", "chat/client", "lab/stat", "lab/compare"}, pkg: "time",
 		names: []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}, why: clock},
 }
 

@@ -1,4 +1,9 @@
-// Package storage holds the logs and files of conversations in a data directory.
+// Package storage holds the logs and files of conversations in a data directory, for packages chat
+// and chat/core.
+//
+// # Limitations
+//
+// It does not lock the data directory: its caller has done that.
 package storage
 
 import (
@@ -94,7 +99,8 @@ func (d *Storage) CloseLog(path string, l environment.Log) error {
 	return err
 }
 
-// IsUnused implements [environment.Storage]. It reports whether there is neither a message nor another file.
+// IsUnused implements [environment.Storage]. It reports whether there is neither a message nor
+// another file.
 func (d *Storage) IsUnused(path string, l environment.Log) bool {
 	if l.Committed() > 0 || l.First() > 0 {
 		return false

@@ -1,20 +1,19 @@
-package chat
+package core
 
 import (
 	"fmt"
-	"os"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"weir/chat/account"
-	"weir/serve"
 )
 
 // Messages sent while a room is renamed arrive once, in order, under the current name.
 func TestARenameDuringMessagesLosesNothing(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{})
+	s := startServer(t, Options{})
+	s.random = rand.New(rand.NewPCG(1, 1))
 	s.account("root", "correct horse", account.Operator)
 	s.run()
 	root, talker, hearer := s.loggedIn("root"), s.user("talker"), s.user("hearer", "draft/channel-rename")
@@ -23,19 +22,14 @@ func TestARenameDuringMessagesLosesNothing(t *testing.T) {
 		c.until(" 366 ")
 	}
 	const messages, renames = 300, 10
-	var both sync.WaitGroup
-	both.Go(func() {
-		for i := range messages {
-			talker.send(fmt.Sprintf("PRIVMSG #a,#b :%d", i)) // one of them exists
-		}
-	})
-	both.Go(func() {
-		names := []string{"#a", "#b"}
-		for i := range renames {
-			root.send("RENAME " + names[i%2] + " " + names[(i+1)%2])
-			root.until(" JOIN " + names[(i+1)%2])
-		}
-	})
+	for i := range messages {
+		talker.send(fmt.Sprintf("PRIVMSG #a,#b :%d", i)) // one of them exists
+	}
+	names := []string{"#a", "#b"}
+	for i := range renames {
+		root.send("RENAME " + names[i%2] + " " + names[(i+1)%2])
+		root.until(" JOIN " + names[(i+1)%2])
+	}
 	now := "#a"
 	for next := 0; next < messages; {
 		line, ok := hearer.line()
@@ -53,12 +47,11 @@ func TestARenameDuringMessagesLosesNothing(t *testing.T) {
 			next++
 		}
 	}
-	both.Wait()
 }
 
 // A respelling that waited during a rename must not restore the old name.
 func TestARespellingDuringARenameIsRefused(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{})
+	s := startServer(t, Options{})
 	s.account("root", "correct horse", account.Operator)
 	s.run()
 	root, ann := s.loggedIn("root"), s.user("ann", "draft/channel-rename")
@@ -70,9 +63,7 @@ func TestARespellingDuringARenameIsRefused(t *testing.T) {
 		r.renaming = true // as during a rename
 	})
 	ann.send("RENAME #a #A")
-	for queued := false; !queued; {
-		s.chat.withLock(func() { queued = len(r.pending) > 0 })
-	}
+	s.chat.waitFor(func() bool { return len(r.pending) > 0 })
 	root.send("RENAME #a #b")
 	if line := ann.until("RENAME CANNOT_RENAME"); !strings.Contains(line, " #b #A ") {
 		t.Errorf("RENAME to another spelling during a rename: ann received %q, want CANNOT_RENAME, as the room is called #b now", line)
@@ -90,12 +81,12 @@ func TestARespellingDuringARenameIsRefused(t *testing.T) {
 // A server may die after it renames the folder and before it writes the state file. Then it
 // continues under the new name, with the same settings.
 func TestAStateFileWithTheOldNameIsRead(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	alice := s.user("alice")
 	alice.send("JOIN #a", "TOPIC #a :this", "PRIVMSG #a :one", "PING x")
 	alice.until("PONG")
 	s.halt()
-	if err := os.Rename(filepath.Join(s.dir, "rooms/#a"), filepath.Join(s.dir, "rooms/#b")); err != nil {
+	if err := s.o.Disk.Rename(filepath.Join(s.dir, "rooms/#a"), filepath.Join(s.dir, "rooms/#b")); err != nil {
 		t.Fatal(err)
 	}
 	s.run()
@@ -107,12 +98,12 @@ func TestAStateFileWithTheOldNameIsRead(t *testing.T) {
 
 // A copy has no links; the old name redirects again once the room was opened.
 func TestAFormerNameRedirectsToARestoredRoom(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	alice := s.user("alice")
 	alice.send("JOIN #a", "RENAME #a #b", "PRIVMSG #b :one", "PING x")
 	alice.until("PONG")
 	s.halt()
-	if err := os.Remove(filepath.Join(s.dir, "rooms/#a")); err != nil {
+	if err := s.o.Disk.Remove(filepath.Join(s.dir, "rooms/#a")); err != nil {
 		t.Fatal(err)
 	}
 	s.run()

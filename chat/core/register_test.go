@@ -1,39 +1,22 @@
-package chat
+package core
 
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"weir/chat/account"
-	"weir/serve"
 )
-
-// occupyWorkers keeps all workers busy until release is called. Their jobs belong to sessions
-// without a client: their connection, a line, only records what is sent.
-func (s *server) occupyWorkers() (release func()) {
-	released := make(chan struct{}) // no values; closed by release
-	for range workerCount {
-		s.chat.withLock(func() {
-			s.chat.StartTask(OrdinaryJobs, func(t *Task) { t.await(func() { <-released }) }, func(error) {})
-		})
-	}
-	return func() { close(released) }
-}
 
 // Another user may take the nick while the password of the new account is hashed.
 func TestRegisterDoesNotTakeANickInUse(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{Registration: account.RegistrationOpen}).run()
+	s := startServer(t, Options{Registration: account.RegistrationOpen}).run()
 	mallory := s.user("mallory")
-	release := s.occupyWorkers()
 	mallory.send("REGISTER bob * correct-horse")
-	waitFor(t, func() bool {
-		s.chat.mu.Lock()
-		defer s.chat.mu.Unlock()
-		return len(s.chat.tasks) > workerCount
-	})
+	s.chat.waitFor(func() bool { return len(s.chat.begun) == 1 })
+	hashing := s.chat.begun
+	s.chat.begun = nil // no worker is free
 	bob := s.user("bob")
-	release()
+	s.chat.begun = hashing
 	mallory.until("REGISTER SUCCESS bob")
 	mallory.sync()
 	s.chat.withLock(func() {
@@ -47,7 +30,7 @@ func TestRegisterDoesNotTakeANickInUse(t *testing.T) {
 
 // Each room is matched against all conditions of a LIST, so a long list would cost much CPU.
 func TestTheNumberOfConditionsOfAListIsLimited(t *testing.T) {
-	conditions := parseList(strings.Repeat("!#x,", 120), time.Now())
+	conditions := parseList(strings.Repeat("!#x,", 120), epoch)
 	if len(conditions) > maxListWords {
 		t.Errorf("got %d conditions, want at most %d", len(conditions), maxListWords)
 	}
@@ -56,7 +39,7 @@ func TestTheNumberOfConditionsOfAListIsLimited(t *testing.T) {
 // A client may spell a message's id in another way, such as 12-005 for 12-5. The redaction is sent
 // to the members with the id as it is stored, since they know the message by that one.
 func TestARedactionNamesTheStoredID(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	s.account("alice", "correct-horse", account.Member)
 	alice := s.client("alice")
 	alice.send("CAP REQ :message-tags echo-message draft/message-redaction", "PASS alice:correct-horse", "NICK alice", "USER a 0 * :A", "CAP END", "JOIN #room")

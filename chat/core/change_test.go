@@ -1,48 +1,21 @@
-package chat
+package core
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"weir/chat/account"
-	"weir/serve"
+	"weir/chat/environment"
+	"weir/internal/disk"
 )
-
-// stateFile returns the contents of a room's state file.
-func (s *server) stateFile(room string) string {
-	s.t.Helper()
-	state, err := os.ReadFile(filepath.Join(s.dir, "rooms", room, "state"))
-	if err != nil {
-		s.t.Error(err)
-	}
-	return string(state)
-}
-
-// block prevents a file of the data directory from being replaced: it creates a folder that has the
-// name of the temporary file. unblock removes that folder.
-func (s *server) block(file string) (unblock func()) {
-	s.t.Helper()
-	temp := filepath.Join(s.dir, filepath.Dir(file), "."+filepath.Base(file)+".tmp")
-	if err := os.MkdirAll(filepath.Join(temp, "in the way"), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	return func() {
-		if err := os.RemoveAll(temp); err != nil {
-			s.t.Error(err)
-		}
-	}
-}
 
 // A change is in the state file before any client is sent it, so that no crash of the server loses
 // a change that a client has seen.
 func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
-	everyWay(t, func(t *testing.T, s *server) {
+	inAnyOrder(t, func(t *testing.T, s *server) {
 		s.account("ann", "correct horse", account.Member)
 		s.account("bob", "correct horse", account.Member)
 		ann, bob := s.loggedIn("ann", "draft/channel-rename"), s.loggedIn("bob")
@@ -79,7 +52,7 @@ func TestAChangeOfARoomIsStoredBeforeItIsSent(t *testing.T) {
 // While the state file cannot be replaced, each change is rejected. A labeled command is answered
 // by FAIL with TEMPORARILY_UNAVAILABLE; a RENAME to another folder by its own code, CANNOT_RENAME.
 func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
-	everyWay(t, func(t *testing.T, s *server) {
+	inAnyOrder(t, func(t *testing.T, s *server) {
 		ann, bob := s.user("ann", "labeled-response", "batch", "draft/channel-rename"), s.user("bob")
 		for _, c := range []*client{ann, bob} {
 			c.send("JOIN #r")
@@ -113,7 +86,7 @@ func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 		if after := s.stateFile("#r"); after != before {
 			t.Errorf("after the refused changes: got the state file %q, want it as before: %q", after, before)
 		}
-		if _, err := os.Lstat(filepath.Join(s.dir, "rooms", "#elsewhere")); err == nil {
+		if _, err := s.o.Disk.Lstat(filepath.Join(s.dir, "rooms", "#elsewhere")); err == nil {
 			t.Error("the folder of the refused name exists, want none")
 		}
 		ann.send("MODE #r +k new")
@@ -125,24 +98,21 @@ func TestAChangeThatTheDiskRefusesLeavesNoTrace(t *testing.T) {
 // the file again by retryStates. An immediate retry would flood the log while the disk is
 // full, and Freeze, which waits until nothing is being written, would never return.
 func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #r", "MODE #r +k key")
 	ann.sync()
 	unblock := s.block("rooms/#r/state")
-	if err := os.Remove(filepath.Join(s.dir, "rooms/#r/state")); err != nil {
+	if err := s.o.Disk.Remove(filepath.Join(s.dir, "rooms/#r/state")); err != nil {
 		t.Fatal(err)
 	}
 	s.chat.withLock(func() {
 		s.chat.rooms["#r"].stateDirty = true // as after revertChanges failed to write the file
 		s.chat.retryStates()
 	})
-	ctx, cancel := context.WithTimeout(context.Background(), testTimeout/3)
-	defer cancel()
-	if err := s.chat.Freeze(ctx); err != nil {
-		t.Errorf("Freeze with a dirty state file: got error %v, want none", err)
-	}
-	s.chat.Thaw()
+	s.chat.withLock(s.chat.Freeze)
+	s.chat.waitFor(func() bool { return !s.chat.HasUnfinishedTasks() })
+	s.chat.withLock(s.chat.Thaw)
 	unblock()
 	s.chat.withLock(s.chat.retryStates)
 	ann.send("MODE #r +l 5")
@@ -154,10 +124,10 @@ func TestADirtyStateFileIsWrittenByPeriodicTasks(t *testing.T) {
 
 // failingSync is a storage whose fsync of folders fails: a file is replaced, and the error says
 // that it is not.
-type failingSync struct{ storage }
+type failingSync struct{ environment.Storage }
 
 func (f failingSync) ReplaceFile(path string, contents []byte) error {
-	if err := f.storage.ReplaceFile(path, contents); err != nil {
+	if err := f.Storage.ReplaceFile(path, contents); err != nil {
 		return err
 	}
 	return errors.New("the folder cannot be synced")
@@ -166,7 +136,7 @@ func (f failingSync) ReplaceFile(path string, contents []byte) error {
 // If a state file was renamed into place and then the fsync of its folder failed, the change is
 // refused, and yet the file contains it. Then the room is dirty, and its file is written again.
 func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #r", "MODE #r +k key", "PING x")
 	ann.until("PONG")
@@ -183,16 +153,14 @@ func TestARefusedChangeInTheStateFileIsReverted(t *testing.T) {
 		s.chat.retryStates()
 	})
 	// until the commit task has written the file
-	for writing := true; writing; {
-		s.chat.withLock(func() { writing = s.chat.rooms["#r"].stateDirty || s.chat.rooms["#r"].committing })
-	}
+	s.chat.waitFor(func() bool { return !s.chat.rooms["#r"].stateDirty && !s.chat.rooms["#r"].committing })
 	if after := s.stateFile("#r"); after != before {
 		t.Errorf("after the refused change: got the state file %q, want it as before: %q", after, before)
 	}
 }
 
 func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
-	everyWay(t, func(t *testing.T, s *server) {
+	inAnyOrder(t, func(t *testing.T, s *server) {
 		s.account("ann", "correct horse", account.Member)
 		ann, other := s.loggedIn("ann"), s.loggedIn("ann", "draft/read-marker")
 		ann.send("JOIN #r", "PRIVMSG #r :hello", "PING said")
@@ -200,7 +168,7 @@ func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 		ann.send("MARKREAD #r timestamp=2100-01-01T00:00:00.000Z")
 		ann.until("MARKREAD #r timestamp=")
 		marks := filepath.Join(s.dir, "marks", "ann")
-		before, err := os.ReadFile(marks)
+		before, err := disk.ReadFile(s.o.Disk, marks)
 		if err != nil || !strings.Contains(string(before), " * ") {
 			t.Errorf("after the reply to MARKREAD: got the file %q and error %v, want a line of the marker", before, err)
 		}
@@ -228,12 +196,11 @@ func TestAReadMarkerIsStoredBeforeTheReply(t *testing.T) {
 // Changes of several clients are announced in the order in which they are stored: the last key that
 // a member is sent is the one in the state file.
 func TestConcurrentChangesAreStoredInTheOrderTheyAreAnnounced(t *testing.T) {
-	everyWay(t, func(t *testing.T, s *server) {
+	inAnyOrder(t, func(t *testing.T, s *server) {
 		ann := s.user("ann")
 		ann.send("JOIN #r")
 		ann.until(" 366 ")
 		const n = 8
-		var all sync.WaitGroup
 		var users []*client
 		for i := range n {
 			c := s.user(fmt.Sprintf("user%d", i))
@@ -244,16 +211,15 @@ func TestConcurrentChangesAreStoredInTheOrderTheyAreAnnounced(t *testing.T) {
 			c.until("MODE #r +o " + c.name)
 		}
 		for i, c := range users {
-			all.Go(func() {
-				for k := range 5 {
-					c.send(fmt.Sprintf("MODE #r +k key%d.%d", i, k), fmt.Sprintf("MODE #r +b mask%d.%d!*@*", i, k), "PING done")
-				}
-				for range 5 {
-					c.until("done")
-				}
-			})
+			for k := range 5 {
+				c.send(fmt.Sprintf("MODE #r +k key%d.%d", i, k), fmt.Sprintf("MODE #r +b mask%d.%d!*@*", i, k), "PING done")
+			}
 		}
-		all.Wait()
+		for _, c := range users {
+			for range 5 {
+				c.until("done")
+			}
+		}
 		ann.send("PING end")
 		last, bans := "", 0
 		for line := ann.next(); !strings.Contains(line, "PONG"); line = ann.next() {
@@ -267,25 +233,4 @@ func TestConcurrentChangesAreStoredInTheOrderTheyAreAnnounced(t *testing.T) {
 			t.Errorf("got state file %q and %d bans announced; want the last announced key %q and %d bans in both", state, bans, last, 5*n)
 		}
 	})
-}
-
-// loggedIn returns a client that has logged in to an account with the password "correct horse".
-func (s *server) loggedIn(name string, caps ...string) *client {
-	s.t.Helper()
-	c := s.client(name)
-	c.send("CAP REQ :"+strings.Join(append([]string{"sasl"}, caps...), " "), "NICK "+name, "USER "+name+" 0 * :"+name, "AUTHENTICATE PLAIN")
-	c.until("AUTHENTICATE +")
-	c.send("AUTHENTICATE "+plain(name, "correct horse"), "CAP END")
-	c.until(" 221 " + name)
-	return c
-}
-
-// next returns the next line that the client receives.
-func (c *client) next() string {
-	c.t.Helper()
-	line, ok := c.line()
-	if !ok {
-		c.t.Fatalf("%s: the connection ended, want a further line", c.name)
-	}
-	return line
 }

@@ -1,4 +1,4 @@
-package chat
+package core
 
 import (
 	"errors"
@@ -6,13 +6,12 @@ import (
 	"testing"
 
 	"weir/chat/account"
-	"weir/serve"
 )
 
 // The text is deleted from the disk: clients must remove it from their screens, and the requester
 // must not be sent an error.
 func TestARedactionIsSentEvenIfItsLogLineIsRefused(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{})
+	s := startServer(t, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
 	ann := s.loggedIn("ann", "draft/message-redaction", "message-tags", "server-time", "labeled-response", "batch", "echo-message")
@@ -31,11 +30,10 @@ func TestARedactionIsSentEvenIfItsLogLineIsRefused(t *testing.T) {
 		r.renaming = true // posts wait
 	})
 	ann.send("@label=x REDACT #r " + id + " :oops")
-	var posts []post
-	for len(posts) == 0 {
-		s.chat.withLock(func() { posts, r.pending = r.pending, nil })
-	}
+	s.chat.waitFor(func() bool { return len(r.pending) > 0 })
 	s.chat.withLock(func() {
+		posts := r.pending
+		r.pending = nil
 		r.renaming = false
 		r.reportRefused(posts, errors.New("the disk is failing"))
 		r.finishPosts(posts)

@@ -1,9 +1,9 @@
-package chat
+package core
 
 import (
+	"errors"
 	"fmt"
-	"net"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,8 +14,8 @@ import (
 // folders returns the names of the rooms that have a folder.
 func (s *server) folders() (names []string) {
 	s.t.Helper()
-	entries, err := os.ReadDir(filepath.Join(s.dir, "rooms"))
-	if err != nil && !os.IsNotExist(err) {
+	entries, err := s.o.Disk.ReadDir(filepath.Join(s.dir, "rooms"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.t.Fatal(err)
 	}
 	for _, e := range entries {
@@ -24,21 +24,14 @@ func (s *server) folders() (names []string) {
 	return names
 }
 
-// guestAt returns a guest whose connection counts as coming from p.
-func (s *server) guestAt(p Peer, nick string) *client {
+// guestFrom returns a guest at an address.
+func (s *server) guestFrom(p Peer, nick string) *client {
 	s.t.Helper()
-	conn, err := net.Dial("tcp", s.at(p))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	c := s.clientOn(nick, conn)
-	c.send("NICK "+nick, "USER x 0 * :x")
-	c.until(" 221 " + nick)
-	return c
+	return s.clientFrom(nick, p).register()
 }
 
 func TestARefusedJoinLeavesNoFolder(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{MaxRoomsPerUser: 3}).run()
+	s := startServer(t, Options{MaxRoomsPerUser: 3}).run()
 	ann := s.user("ann")
 	for i := range 10 {
 		ann.send(fmt.Sprintf("JOIN #r%d", i))
@@ -55,7 +48,7 @@ func TestARefusedJoinLeavesNoFolder(t *testing.T) {
 
 // The client may disconnect, or be refused, once its room is open.
 func TestARoomOpenedForAFailedJoinIsClosed(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{}).run()
+	s := startServer(t, Options{}).run()
 	err := s.chat.runTask(func(t *Task) error {
 		r, err := s.chat.openRoomFor(t, "#r", "")
 		if err == nil {
@@ -77,24 +70,11 @@ func TestARoomOpenedForAFailedJoinIsClosed(t *testing.T) {
 }
 
 func TestUnusedRoomsOfAKilledServerAreRemoved(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{}).run()
+	s := startServer(t, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #empty,#said,#set", "PRIVMSG #said :x", "MODE #set +k x")
 	ann.sync()
-	for _, name := range s.folders() { // as a killed server leaves it
-		if err := os.CopyFS(filepath.Join(s.dir, "rooms", "left-"+name), os.DirFS(filepath.Join(s.dir, "rooms", name))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.halt()
-	for _, name := range s.folders() {
-		if from, ok := strings.CutPrefix(name, "left-"); ok {
-			os.RemoveAll(filepath.Join(s.dir, "rooms", from))
-			if err := os.Rename(filepath.Join(s.dir, "rooms", name), filepath.Join(s.dir, "rooms", from)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	s.kill()
 	s.run()
 	if got := fmt.Sprint(s.folders()); got != "[#said #set]" {
 		t.Errorf("after a start there are %s, want those in which something was said or set", got)
@@ -102,7 +82,7 @@ func TestUnusedRoomsOfAKilledServerAreRemoved(t *testing.T) {
 }
 
 func TestAnAccountCannotUseUpTheRooms(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{MaxRoomsPerUser: 4, MaxRooms: 20})
+	s := startServer(t, Options{MaxRoomsPerUser: 4, MaxRooms: 20})
 	s.account("ann", "correct horse", account.Member)
 	s.account("bob", "correct horse", account.Member)
 	s.account("root", "correct horse", account.Operator)
@@ -127,10 +107,10 @@ func TestAnAccountCannotUseUpTheRooms(t *testing.T) {
 }
 
 func TestGuestsOfOneAddressCannotUseUpTheRooms(t *testing.T) {
-	s := startServer(t, testWays()[0], Options{MaxRoomsPerUser: 4, MaxRooms: 20}).run()
+	s := startServer(t, Options{MaxRoomsPerUser: 4, MaxRooms: 20}).run()
 	home := address(1)
 	for i := range 8 {
-		c := s.guestAt(home, fmt.Sprint("guest", i))
+		c := s.guestFrom(home, fmt.Sprint("guest", i))
 		for k := range 4 {
 			c.send(fmt.Sprintf("JOIN #r%d.%d", i, k))
 		}
@@ -142,10 +122,10 @@ func TestGuestsOfOneAddressCannotUseUpTheRooms(t *testing.T) {
 			t.Errorf("guest %d received %q, want 403 with the reason", i, lines)
 		}
 	}
-	again := s.guestAt(home, "again")
+	again := s.guestFrom(home, "again")
 	again.send("JOIN #r0.0")
 	again.until(" 366 ") // an existing room
-	other := s.guestAt(address(2), "other")
+	other := s.guestFrom(address(2), "other")
 	other.send("JOIN #other")
 	other.until(" 366 ")
 }

@@ -1,4 +1,4 @@
-package chat
+package core
 
 import (
 	"testing"
@@ -32,7 +32,7 @@ func TestPostsAreCoalesced(t *testing.T) {
 		o.NoCoalescing = c.noCoalescing
 		f.svc.current = &o
 		s.withLock(func() {
-			f.lastDeliveryAt, f.lastBatchSize = time.Now().Add(c.lastDelivery), c.lastBatchSize
+			f.lastDeliveryAt, f.lastBatchSize = s.clock.Add(c.lastDelivery), c.lastBatchSize
 			f.stateDirty, f.pending = c.stateDirty, make([]post, c.pending)
 			if got := f.awaitsWindow(); got != c.waits {
 				t.Errorf("%s: got a wait %v, want %v", c.why, got, c.waits)
@@ -45,15 +45,11 @@ func TestPostsAreCoalesced(t *testing.T) {
 // A window ends by itself, and the waiting posts are delivered.
 func TestACoalescingWindowEnds(t *testing.T) {
 	s, f, sinks := crowd(t, 64, 1)
-	f.lastDeliveryAt = time.Now().Add(time.Hour)
+	f.lastDeliveryAt = s.clock.Add(time.Hour)
 	s.withLock(func() {
 		f.put(post{sender: f.subscriptions[0].session, isMessage: true, lastLine: true, entry: f.entries[0]})
 	})
-	for end := time.Now().Add(testTimeout); s.Counts().Deliveries == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("no member received the message within the timeout")
-		}
-	}
+	s.waitFor(func() bool { return s.Counts().Deliveries > 0 })
 	if sinks[1].writes != 1 {
 		t.Errorf("got %d writes to a member, want 1", sinks[1].writes)
 	}

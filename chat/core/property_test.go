@@ -1,13 +1,12 @@
-package chat
+package core
 
 import (
 	"flag"
 	"fmt"
-	"os"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -18,7 +17,6 @@ import (
 	"weir/chat/account"
 	"weir/chat/irc"
 	"weir/internal/testsize"
-	"weir/serve"
 )
 
 // Random input of clients: whole commands with parameters that are sometimes valid, and arbitrary
@@ -85,15 +83,9 @@ func TestRandomLinesKeepEverythingConsistent(t *testing.T) {
 	checks.Value.Set(itoa(max(1, steps/stepsPerRun)))
 	defer checks.Value.Set(before)
 	rapid.Check(t, func(rt *rapid.T) {
-		// not t.TempDir: a million steps would fill the disk until its end
-		dir, err := os.MkdirTemp("", "weir-chat-*")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		x := &randomTalk{rt: rt, msgid: "aaaaaaaa-0"}
-		s := &server{t: t, way: serve.Goroutine, o: Options{Registration: account.RegistrationOpen, CommandsPerSecond: 500, Now: x.now}, dir: dir}
-		x.s = s
+		s := newServer(t, Options{Registration: account.RegistrationOpen, CommandsPerSecond: 500})
+		s.random = rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		x := &randomTalk{rt: rt, msgid: "aaaaaaaa-0", s: s}
 		s.account("ann", "correct-horse", account.Operator)
 		s.run()
 		defer s.halt()
@@ -109,15 +101,7 @@ type randomTalk struct {
 	rt      *rapid.T
 	s       *server
 	clients [3]*client
-	msgid   string      // of the last line that had one
-	late    atomic.Bool // the server's clock is an hour ahead
-}
-
-func (x *randomTalk) now() time.Time {
-	if x.late.Load() {
-		return time.Now().Add(time.Hour)
-	}
-	return time.Now()
+	msgid   string // of the last line that had one
 }
 
 func (x *randomTalk) step() {
@@ -132,18 +116,16 @@ func (x *randomTalk) step() {
 		}
 		c.send(fmt.Sprintf("NICK %s%d", names[i], rapid.IntRange(0, 1).Draw(x.rt, "nick")), "USER u 0 * :U")
 	case rapid.IntRange(0, 40).Draw(x.rt, "leave") == 0:
-		c.conn.Close()
+		c.hangUp()
 		x.clients[i] = nil
 		return
 	default:
-		c.send(randomLine(x.rt, x.msgid))
+		c.raw(randomLine(x.rt, x.msgid) + "\r\n")
 	}
 	if !x.stillThere(x.clients[i]) {
 		x.clients[i] = nil
 	}
-	x.s.chat.mu.Lock()
 	fault := x.s.chat.fault()
-	x.s.chat.mu.Unlock()
 	if fault != "" {
 		x.rt.Fatal(fault)
 	}
@@ -153,12 +135,12 @@ func (x *randomTalk) step() {
 func (x *randomTalk) leave() {
 	for _, c := range x.clients {
 		if c != nil {
-			c.conn.Close()
+			c.hangUp()
 		}
 	}
 	chat := x.s.chat
-	waitFor(x.s.t, func() bool { return chat.Counts().Sessions == 0 })
-	x.late.Store(true) // all rate limits have expired
+	x.s.chat.waitFor(func() bool { return chat.Counts().Sessions == 0 })
+	chat.clock = chat.clock.Add(time.Hour) // all rate limits have expired
 	chat.withLock(func() {
 		chat.removeExpiredLimits()
 		if n := len(chat.users) + len(chat.networks) + len(chat.monitors); n > 0 {
@@ -170,7 +152,7 @@ func (x *randomTalk) leave() {
 // stillThere waits until the server has handled all input, checks each line that it sends, and
 // reports whether the connection is open.
 func (x *randomTalk) stillThere(c *client) bool {
-	c.conn.Write([]byte("PING :synced?\r\n"))
+	c.raw("PING :synced?\r\n")
 	for {
 		line, ok := c.line()
 		if !ok {
@@ -192,7 +174,7 @@ func (x *randomTalk) stillThere(c *client) bool {
 // stillThere waits until the server has handled all input and reports whether the connection is
 // open.
 func (c *client) stillThere() bool {
-	c.conn.Write([]byte("PING :synced?\r\n"))
+	c.raw("PING :synced?\r\n")
 	for {
 		line, ok := c.line()
 		if !ok || strings.HasSuffix(line, "PONG weir.chat :synced?") {
@@ -202,7 +184,7 @@ func (c *client) stillThere() bool {
 }
 
 // fault returns an inconsistency of the data structures, "" if there is none.
-func (s *Service) fault() string {
+func (s *shell) fault() string {
 	sessions := 0
 	for key, u := range s.users {
 		switch {
@@ -244,7 +226,7 @@ func (s *Service) fault() string {
 	return ""
 }
 
-func (r *room) fault(s *Service) string {
+func (r *room) fault(s *shell) string {
 	subs := 0
 	if len(r.metadata) > maxMetadataKeys || len(r.bans) > maxBans || r.renaming {
 		return fmt.Sprintf("%d keys, %d bans, being renamed: %v", len(r.metadata), len(r.bans), r.renaming)

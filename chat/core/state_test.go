@@ -1,30 +1,29 @@
-package chat
+package core
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"weir/serve"
+	"weir/internal/disk"
+	"weir/internal/durable"
 )
 
 // Another version of the server may have written such lines.
 func TestUnknownLinesOfAStateFileAreKept(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	ann := s.user("ann")
 	ann.send("JOIN #r", "PRIVMSG #r :said", "MODE #r +s", "PING x")
 	ann.until("PONG")
 	s.halt()
 	path := filepath.Join(s.dir, "rooms", "#r", "state")
-	state, err := os.ReadFile(path)
+	state, err := disk.ReadFile(s.o.Disk, path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	unknown := []string{":weir.chat PINNED #r msgid-17", ":weir.chat QUIET #r", ":ann MODE #r +e friend!*@* 1763730000", ":weir.chat MODE #r +q bob",
 		":weir.chat NOTE #r :of several words"}
 	text := strings.Replace(string(state), "MODE #r +nst", "MODE #r +nstZ", 1) + strings.Join(unknown, "\r\n") + "\r\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := (durable.Files{Disk: s.o.Disk}).ReplaceFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.run()

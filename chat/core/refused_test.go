@@ -1,16 +1,16 @@
-package chat
+package core
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"weir/internal/disk"
 )
 
 // "A full or failing disk refuses messages with a clear reply and keeps serving reads."
 func TestARefusedMessageIsAnsweredAndNotDelivered(t *testing.T) {
-	everyWay(t, func(t *testing.T, s *server) {
+	inAnyOrder(t, func(t *testing.T, s *server) {
 		alice, bob := s.user("alice", "echo-message", "labeled-response", "batch", "message-tags", "server-time"), s.user("bob")
 		for _, c := range []*client{alice, bob} {
 			c.send("JOIN #room")
@@ -18,9 +18,7 @@ func TestARefusedMessageIsAnsweredAndNotDelivered(t *testing.T) {
 		}
 		alice.send("PRIVMSG #room :stored")
 		alice.until(":stored")
-		s.chat.mu.Lock()
 		l := s.chat.rooms["#room"].log
-		s.chat.mu.Unlock()
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +42,7 @@ func TestARefusedMessageIsAnsweredAndNotDelivered(t *testing.T) {
 
 // A client that is sent a topic finds it again, whenever the server dies.
 func TestATopicIsStoredBeforeItIsSent(t *testing.T) {
-	everyWay(t, func(t *testing.T, s *server) {
+	inAnyOrder(t, func(t *testing.T, s *server) {
 		ann := s.user("ann")
 		ann.send("JOIN #r")
 		ann.until(" 366 ")
@@ -52,7 +50,7 @@ func TestATopicIsStoredBeforeItIsSent(t *testing.T) {
 			topic := fmt.Sprintf("the topic number %d", i)
 			ann.send("TOPIC #r :" + topic)
 			ann.until("TOPIC #r :" + topic)
-			state, err := os.ReadFile(filepath.Join(s.dir, "rooms", "#r", "state"))
+			state, err := disk.ReadFile(s.o.Disk, filepath.Join(s.dir, "rooms", "#r", "state"))
 			if err != nil || !strings.Contains(string(state), topic) {
 				t.Errorf("after topic %q was sent: got the state file %q and error %v, want the topic in it", topic, state, err)
 			}
@@ -63,7 +61,7 @@ func TestATopicIsStoredBeforeItIsSent(t *testing.T) {
 // A topic is written to the state file before the log. If the log refuses its line, the state file
 // is reverted.
 func TestATopicThatTheLogRefusesIsNotInTheState(t *testing.T) {
-	everyWay(t, func(t *testing.T, s *server) {
+	inAnyOrder(t, func(t *testing.T, s *server) {
 		ann, bob := s.user("ann"), s.user("bob")
 		for _, c := range []*client{ann, bob} {
 			c.send("JOIN #r")

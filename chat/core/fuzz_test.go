@@ -1,14 +1,11 @@
-package chat
+package core
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"weir/chat/account"
-	"weir/serve"
 )
 
 // FuzzSession has one client send arbitrary bytes in two pieces while another is connected. The
@@ -27,39 +24,36 @@ func FuzzSession(f *testing.F) {
 		f.Add(seed, uint(20))
 	}
 	f.Fuzz(func(t *testing.T, said string, cut uint) {
-		s := startServer(t, serve.Goroutine, Options{Registration: account.RegistrationOpen, CommandsPerSecond: -1}).run()
+		s := startServer(t, Options{Registration: account.RegistrationOpen, CommandsPerSecond: -1}).run()
 		defer s.halt()
 		other := s.user("other")
 		c := s.client("c")
 		cut %= uint(len(said) + 1)
-		c.conn.Write([]byte(said[:cut]))
-		c.conn.Write([]byte(said[cut:] + "\r\n"))
+		c.raw(said[:cut])
+		s.chat.untilIdle()
+		c.raw(said[cut:] + "\r\n")
 		c.stillThere()
 		other.sync()
-		s.chat.mu.Lock()
 		fault := s.chat.fault()
-		s.chat.mu.Unlock()
 		if fault != "" {
 			t.Fatal(fault)
 		}
-		strangers(t, s.dir)
+		s.strangers()
 	})
 }
 
 // strangers reports files that do not belong into a data directory.
-func strangers(t *testing.T, dir string) {
-	t.Helper()
-	all, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	known := " lock accounts accounts.lock bans invites secret marks rooms direct metadata index uploads "
-	for _, path := range all {
-		if !strings.Contains(known, " "+filepath.Base(path)+" ") {
-			t.Errorf("%s is in the data directory, want only known files", path)
+func (s *server) strangers() {
+	s.t.Helper()
+	for dir, known := range map[string]string{"/": " chat ", s.dir: " accounts accounts.lock bans invites secret marks rooms direct metadata "} {
+		all, err := s.o.Disk.ReadDir(dir)
+		if err != nil {
+			s.t.Fatal(err)
 		}
-	}
-	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "x")); err == nil {
-		t.Error("got a file that a client's names created beside the data directory, want none")
+		for _, e := range all {
+			if !strings.Contains(known, " "+e.Name()+" ") {
+				s.t.Errorf("%s has %s, want only known files", dir, e.Name())
+			}
+		}
 	}
 }

@@ -1,14 +1,11 @@
-package chat
+package core
 
 import (
 	"net/netip"
-	"os"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"weir/chat/account"
-	"weir/serve"
 )
 
 func TestFailedLoginsAreLimitedAndExpire(t *testing.T) {
@@ -37,7 +34,7 @@ func TestFailedLoginsAreLimitedAndExpire(t *testing.T) {
 }
 
 // logIn checks a password, as a session does that logs in.
-func logIn(s *Service, x *Session, name, password string) error {
+func logIn(s *shell, x *Session, name, password string) error {
 	return s.runTask(func(t *Task) error {
 		x.task = t
 		_, err := x.checkPassword(name, password)
@@ -48,7 +45,7 @@ func logIn(s *Service, x *Session, name, password string) error {
 // The right password is refused too while logins are throttled: otherwise the reply would reveal
 // which password is right.
 func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{})
+	s := startServer(t, Options{})
 	s.account("alice", "correct-horse", account.Member)
 	s.run()
 	x := &Session{svc: &s.chat.Core, peer: Peer{Addr: netip.MustParseAddr("192.0.2.1")}}
@@ -79,9 +76,7 @@ func TestAThrottledLoginIsRefusedWithTheRightPassword(t *testing.T) {
 // Where registration is open, no network gets thousands of accounts. An invite needs no further
 // permission.
 func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
-	var now atomic.Int64
-	now.Store(1000)
-	s := startServer(t, serve.Goroutine, Options{Registration: account.RegistrationOpen, Now: func() time.Time { return time.Unix(now.Load(), 0) }}).run()
+	s := startServer(t, Options{Registration: account.RegistrationOpen}).run()
 	from := func(addr string) (n int) {
 		for n < 100 && s.chat.countRegistration(Peer{Addr: netip.MustParseAddr(addr)}) == nil {
 			n++
@@ -99,28 +94,28 @@ func TestOpenRegistrationIsLimitedByNetwork(t *testing.T) {
 		check("192.0.2.2", registersPerNetwork)
 		check("127.0.0.1", 100)
 	})
-	now.Add(int64(registerEvery / time.Second))
+	s.chat.clock = s.chat.clock.Add(registerEvery)
 	s.chat.withLock(func() { check("192.0.2.1", 1) })
-	now.Add(int64(2 * registersPerNetwork * registerEvery / time.Second))
+	s.chat.clock = s.chat.clock.Add(2 * registersPerNetwork * registerEvery)
 	s.chat.withLock(func() {
 		s.chat.removeExpiredLimits()
 		if len(s.chat.guesses) > 0 {
 			t.Errorf("got limits %v, want none", s.chat.guesses)
 		}
 	})
-	if _, err := s.chat.Configure(Options{Registration: account.RegistrationByInvite}); err != nil {
-		t.Fatal(err)
-	}
+	o := *s.chat.Options()
+	o.Registration = account.RegistrationByInvite
+	s.chat.withLock(func() { s.chat.Configure(&o) })
 	check("192.0.2.1", 100)
 }
 
 // Rooms that were only joined leave nothing behind.
 func TestAnUnusedRoomIsRemoved(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	alice := s.user("alice")
 	alice.send("JOIN #blank,#said,#set", "PRIVMSG #said :x", "MODE #set +m", "PART #blank,#said,#set", "PING :done?")
 	alice.until("done?")
-	waitFor(t, func() bool { return !s.chat.hasUnfinishedCommits() })
+	s.chat.waitFor(func() bool { return !s.chat.HasUnfinishedCommits() })
 	s.chat.withLock(func() {
 		for _, r := range s.chat.rooms {
 			r.lastUsed = time.Time{}
@@ -128,7 +123,7 @@ func TestAnUnusedRoomIsRemoved(t *testing.T) {
 	})
 	s.chat.runTask(func(t *Task) error { s.chat.closeIdle(t); return nil })
 	for name, want := range map[string]bool{"#blank": false, "#said": true, "#set": true} {
-		if _, err := os.Stat(s.dir + "/rooms/" + name); (err == nil) != want {
+		if _, err := s.o.Disk.Stat(s.dir + "/rooms/" + name); (err == nil) != want {
 			t.Errorf("folder of %s: got it present %v, want %v (an unused room is removed)", name, err == nil, want)
 		}
 	}
@@ -136,7 +131,7 @@ func TestAnUnusedRoomIsRemoved(t *testing.T) {
 
 // A history request for a pair of accounts without messages creates no conversation.
 func TestAnUnusedDirectConversationIsRemoved(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	for _, name := range []string{"alice", "bob", "carol"} {
 		s.account(name, "correct-horse", account.Member)
 	}
@@ -144,16 +139,10 @@ func TestAnUnusedDirectConversationIsRemoved(t *testing.T) {
 	alice.send("CAP REQ :draft/chathistory", "PASS alice:correct-horse", "NICK alice", "USER a 0 * :A", "CAP END", "CHATHISTORY LATEST bob * 1", "PRIVMSG carol :hello", "PING :done?")
 	alice.until("done?")
 	alice.send("QUIT")
-	waitFor(t, func() bool {
-		gone := false
-		s.chat.withLock(func() {
-			for _, f := range s.chat.directs {
-				f.lastUsed = time.Time{}
-			}
-			gone = len(s.chat.users) == 0
-		})
-		return gone && !s.chat.hasUnfinishedCommits()
-	})
+	s.chat.waitFor(func() bool { return len(s.chat.users) == 0 && !s.chat.HasUnfinishedCommits() })
+	for _, f := range s.chat.directs {
+		f.lastUsed = time.Time{}
+	}
 	s.chat.runTask(func(t *Task) error { s.chat.closeIdle(t); return nil })
 	if all := s.chat.env.Storage.DirectPartners("alice"); len(all) != 1 || all[0] != "carol" {
 		t.Errorf("got conversations with %q, want carol only", all)
@@ -171,7 +160,7 @@ func TestNamingManyRoomsCountsAsManyCommands(t *testing.T) {
 // A client that registers and sends a command at once, while its account is throttled, is served in
 // time.
 func TestACommandThrottledDuringRegistrationRunsInTime(t *testing.T) {
-	everyWayWith(t, Options{CommandsPerSecond: 10, PingAfter: time.Hour}, func(t *testing.T, s *server) {
+	inAnyOrderWith(t, Options{CommandsPerSecond: 10, PingAfter: time.Hour}, func(t *testing.T, s *server) {
 		s.account("alice", "correct-horse", account.Member)
 		first, second := s.client("first"), s.client("second")
 		first.send("PASS alice:correct-horse", "NICK alice", "USER a 0 * :A")

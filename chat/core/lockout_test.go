@@ -1,40 +1,14 @@
-package chat
+package core
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"weir/chat/account"
-	"weir/serve"
 )
-
-// at serves clients whose connections count as coming from p, and returns the listener's address.
-func (s *server) at(p Peer) (where string) {
-	s.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	runDone := make(chan error, 1)
-	service := serve.Service{State: serve.InProcess, Open: func(c serve.Conn) serve.Session { return s.chat.Session(c, p) }}
-	go func() { runDone <- serve.Run(ctx, serve.Goroutine, l, service, serve.Options{}) }()
-	s.t.Cleanup(func() {
-		stop()
-		<-runDone
-	})
-	return l.Addr().String()
-}
-
-// guests numbers the nicks of guests, because the nick of a closed connection may stay in use for a
-// moment.
-var guests atomic.Int64
 
 // attempt logs in with a name and a password, and returns the reply: "welcome" for success.
 type attempt func(s *server, p Peer, name, password string) string
@@ -50,10 +24,14 @@ var attempts = map[string]attempt{
 		return s.tries(p, "welcome :You are now logged in", "PASS :"+name+":"+password, "NICK "+name, "USER x 0 * :x")
 	},
 	"OPER": func(s *server, p Peer, name, password string) string {
-		return s.tries(p, "welcome :You are now an IRC operator", fmt.Sprintf("NICK guest%d", guests.Add(1)), "USER x 0 * :x", "OPER "+name+" :"+password)
+		return s.tries(p, "welcome :You are now an IRC operator", "NICK guest", "USER x 0 * :x", "OPER "+name+" :"+password)
 	},
 	"upload": func(s *server, p Peer, name, password string) string {
-		_, err := s.chat.AccountByPassword(context.Background(), p.Addr, name, password)
+		err := s.chat.CheckLoginLimits(p, name)
+		if err == nil {
+			login, failed := s.chat.accounts.Plain(name, password)
+			s.chat.withLock(func() { _, err = s.chat.FinishUploaderLogin(p, name, login, failed) })
+		}
 		return fmt.Sprint(map[bool]any{true: "welcome", false: err}[err == nil])
 	},
 }
@@ -62,12 +40,11 @@ var attempts = map[string]attempt{
 // one.
 func (s *server) tries(p Peer, good string, lines ...string) string {
 	s.t.Helper()
-	conn, err := net.Dial("tcp", s.at(p))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	c := s.clientOn("login", conn)
-	defer conn.Close()
+	c := s.clientFrom("login", p)
+	defer func() {
+		c.hangUp()
+		s.chat.waitFor(func() bool { return c.ended })
+	}()
 	c.send(lines...)
 	return c.answer(good)
 }
@@ -89,12 +66,11 @@ func (c *client) answer(good string) string {
 
 func (s *server) triesScram(p Peer, name, password string) string {
 	s.t.Helper()
-	conn, err := net.Dial("tcp", s.at(p))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	c := s.clientOn("login", conn)
-	defer conn.Close()
+	c := s.clientFrom("login", p)
+	defer func() {
+		c.hangUp()
+		s.chat.waitFor(func() bool { return c.ended })
+	}()
 	c.send("CAP REQ sasl")
 	c.until(" ACK ")
 	if line := c.scram(s.t, name, password); strings.Contains(line, " 904 ") {
@@ -120,7 +96,7 @@ func (s *server) guess(name string) {
 func TestGuessesFromOtherNetworksDoNotLockOutTheOwner(t *testing.T) {
 	for way, try := range attempts {
 		t.Run(way, func(t *testing.T) {
-			s := startServer(t, serve.Goroutine, Options{})
+			s := startServer(t, Options{})
 			s.account("ann", "correct horse", account.Operator)
 			s.run()
 			home := address(1)
@@ -153,7 +129,7 @@ func TestGuessesFromOtherNetworksDoNotLockOutTheOwner(t *testing.T) {
 }
 
 func TestACertificateOfTheAccountIsNotLockedOut(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{})
+	s := startServer(t, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
 	print := strings.Repeat("ab", 32)
@@ -176,12 +152,11 @@ func TestACertificateOfTheAccountIsNotLockedOut(t *testing.T) {
 // Three networks that guess at the full rate for ten minutes are few: networks without recent
 // failures share a limit of their own.
 func TestAFewGuessingNetworksDoNotLockOutTheOwnerAtANewAddress(t *testing.T) {
-	var now atomic.Int64
-	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(now.Load()) * time.Second) }})
+	s := startServer(t, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
 	for second := range int64(600) {
-		now.Store(second)
+		s.chat.clock = epoch.Add(time.Duration(second) * time.Second)
 		for i := range 3 {
 			s.chat.withLock(func() {
 				if p := address(100 + i); s.chat.CheckLoginLimits(p, "ann") == nil {
@@ -204,13 +179,13 @@ func TestAFewGuessingNetworksDoNotLockOutTheOwnerAtANewAddress(t *testing.T) {
 }
 
 func TestANetworkOfIPv6HasOneFirstTry(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{}).run()
+	s := startServer(t, Options{}).run()
 	for i := range 3 {
 		p := Peer{Addr: netip.MustParseAddr(fmt.Sprintf("2001:db8:1:%d::1", i))}
 		s.chat.withLock(func() { s.chat.countFailedLogin(p, "ann", account.ErrLoginFailed) })
 	}
 	s.chat.withLock(func() {
-		left := time.Until(s.chat.guesses["ann first"])
+		left := s.chat.guesses["ann first"].Sub(s.chat.clock)
 		if left <= 0 || left > guessEvery {
 			t.Errorf("failed logins from three /64 of one /48: got %v until the next first try, want more than 0 and at most %v, as for one network", left, guessEvery)
 		}
@@ -219,7 +194,7 @@ func TestANetworkOfIPv6HasOneFirstTry(t *testing.T) {
 
 // A neighbour behind the same NAT may guess at other accounts all day.
 func TestGuessesBehindTheSameNATDoNotLockOutTheOwner(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{})
+	s := startServer(t, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.account("bob", "correct horse", account.Member)
 	s.run()
@@ -249,8 +224,7 @@ func TestRememberedFailuresAreLimited(t *testing.T) {
 }
 
 func TestOnlyTheGuessingNetworkIsThrottled(t *testing.T) {
-	var now atomic.Int64
-	s := startServer(t, serve.Goroutine, Options{Now: func() time.Time { return time.Now().Add(time.Duration(now.Load()) * time.Second) }})
+	s := startServer(t, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.account("bob", "correct horse", account.Member)
 	s.run()
@@ -266,14 +240,14 @@ func TestOnlyTheGuessingNetworkIsThrottled(t *testing.T) {
 	if got := try(s, Peer{Addr: netip.MustParseAddr("2001:db8:0:1::1")}, "ann", "correct horse"); got != "welcome" {
 		t.Errorf("a client of another network received %q, want welcome", got)
 	}
-	now.Add(7)
+	s.chat.clock = s.chat.clock.Add(7 * time.Second)
 	if got := try(s, Peer{Addr: host}, "bob", "correct horse"); got != "welcome" {
 		t.Errorf("after 7 s a client of the network received %q, want welcome", got)
 	}
 }
 
 func TestAThrottledLoginDoesNotLengthenTheWait(t *testing.T) {
-	s := startServer(t, serve.Goroutine, Options{})
+	s := startServer(t, Options{})
 	s.account("ann", "correct horse", account.Member)
 	s.run()
 	s.guess("ann")
