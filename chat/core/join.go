@@ -68,7 +68,7 @@ func (s *Session) join(name, key string) {
 func (s *Session) reportRemoval(sub *subscription, joined string, from int) {
 	switch {
 	case sub.state != unsubscribed:
-	case sub.conversation.subscriptionOf(s) != nil: // another session of the user reports its new JOIN
+	case sub.conversation.subscriptionOf(s) != nil: // another session reports its JOIN
 		s.replies = s.replies[:s.replyStart+from]
 	default:
 		s.svc.userNotification(s.user, s, "PART", joined, "You were removed").sendTo(s)

@@ -354,7 +354,7 @@ func (l *link) checkOrder(target string, e *entry, inHistory bool) {
 	switch {
 	case is && e.offset <= last:
 		l.fail("got %s at %d behind the line at %d, want the order of the log, each line once", e.token, e.offset, last)
-	case e.offset < l.answered[id] && (at == nil || at.live): // a replay may have what a history had
+	case e.offset < l.answered[id] && (at == nil || at.live): // a replay may repeat a history
 		l.fail("got %s, which a history had before", e.token)
 	}
 	l.last[id] = e.offset
@@ -389,7 +389,7 @@ func (l *link) checkOutcome(c *command) {
 			l.fail("the command %q was answered: got no echo, want one", c.text)
 		}
 	case "JOIN":
-		l.p.w.forgetProperties([]string{c.property}) // it may have become the operator of an empty room
+		l.p.w.forgetProperties([]string{c.property}) // of an empty room
 		key := irc.Fold(c.room)
 		// another device may join and leave
 		alone := l.p.account == "" || l.p.account == worldOperator

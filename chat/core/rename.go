@@ -96,8 +96,8 @@ func (s *Session) renameRoom(old, name, reason string) {
 		before, state := r.encodeState(svc.fixed.Name, r.name), d.encodeState(svc.fixed.Name, d.name)
 		path := r.statePath()
 		s.task.await(func() {
-			// if the server dies between renaming the folder and replacing the state, readState finds
-			// the former name in the old state, which a guest's room may not have yet
+			// If the server dies between renaming the folder and replacing the state, readState
+			// finds the former name in the old state. A guest's room may have no state yet.
 			if err = svc.env.Storage.ReplaceFile(path, before); err == nil {
 				err = svc.env.Storage.Rename(old, d.name, state)
 			}

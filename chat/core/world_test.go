@@ -248,7 +248,7 @@ func (w *world) drain() {
 	}
 	for _, l := range w.links {
 		l.hungUp = l.hungUp || l.refused
-		for w.failure == "" && !l.closed && !l.refused { // otherwise it is being closed, or soon will be
+		for w.failure == "" && !l.closed && !l.refused { // otherwise output is lost
 			line, rest, ok := bytes.Cut(l.out, []byte("\r\n"))
 			if !ok {
 				break

@@ -1,6 +1,6 @@
 // Package planted checks that the worlds of packages internal/worlds/chat, internal/worlds/web and
-// chat/core find bugs: it plants known ones, one at a time, and counts the seeds until each is found. It
-// contains only tests.
+// chat/core find bugs: it plants known ones, one at a time, and counts the seeds until each is
+// found. It contains only tests.
 //
 // A bug is one change of one line, which is compiled into a test by an overlay (go build
 // -overlay): the source is not touched, and has no switch for it. The ordinary test checks that
