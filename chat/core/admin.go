@@ -104,6 +104,16 @@ func (s *Core) checkRoomExists(t *Task, name string) error {
 	return nil
 }
 
+// checkPresentName returns ErrNoRoom with the present name of a room if the name is a former one.
+// No room is renamed meanwhile.
+func (s *Core) checkPresentName(t *Task, name string) error {
+	present, renamed := "", false
+	if t.await(func() { present, renamed = s.env.Storage.Renamed(name) }); renamed {
+		return fmt.Errorf("%w: %s is called %s now", ErrNoRoom, name, present)
+	}
+	return nil
+}
+
 func (s *Core) checkChange(c RoomChange) error {
 	if c.Key != nil && (len(*c.Key) > irc.MaxKey || strings.ContainsAny(*c.Key, ", :\r\n\x00")) {
 		return fmt.Errorf("%w: a key is one word of at most %d bytes without commas or colons", ErrInvalidChange, irc.MaxKey)
@@ -225,11 +235,15 @@ func (f *conversation) waitDurable(t *Task) error {
 }
 
 // DeleteRoom deletes a room with all its messages and removes its members. When it returns, the
-// text is gone from the data directory.
+// text is gone from the data directory. The error is ErrNoRoom if there is no such room, or if the
+// name is a former one.
 func (s *Core) DeleteRoom(t *Task, name string) error {
 	s.opening.lock(t) // no room is opened meanwhile
 	defer s.opening.unlock()
 	if err := s.checkRoomExists(t, name); err != nil {
+		return err
+	}
+	if err := s.checkPresentName(t, name); err != nil {
 		return err
 	}
 	if err := s.closeDeletedRoom(t, name); err != nil {
@@ -250,7 +264,7 @@ func (s *Core) closeDeletedRoom(t *Task, name string) error {
 		return ErrUpgrading
 	}
 	r.deleted = true
-	for u := range r.members {
+	for _, u := range r.sortedMembers() {
 		s.serverNotification("KICK", r.name, u.nick, "The room was deleted").sendToRoom(r)
 		r.removeMember(u)
 	}

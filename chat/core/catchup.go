@@ -30,9 +30,10 @@ func (s *Session) replayBudget() int {
 
 // catchUp replays to a new subscription and makes it live. A client without chathistory is first
 // sent the messages that its device missed. Every client is then sent the messages delivered since
-// it subscribed, the topic and the names. From then on, deliveries include it. It is a task. The
-// receiver may be the reply collector of the subscription's session.
-func (s *Session) catchUp(sub *subscription) {
+// it subscribed, the topic and the names. From then on, deliveries include it. It reports whether
+// the subscription is live now: otherwise it has ended, or its connection is being closed. It is a
+// task. The receiver may be the reply collector of the subscription's session.
+func (s *Session) catchUp(sub *subscription) (isLive bool) {
 	f := sub.conversation
 	// a delivery may be writing to this session, through an earlier subscription
 	f.waitDelivered(s.task)
@@ -48,18 +49,19 @@ func (s *Session) catchUp(sub *subscription) {
 		upTo = s.replayDelivered(sub, upTo)
 	}
 	if !sub.isWanted() {
-		return
+		return false
 	}
 	if r := f.room; r != nil && !s.has(irc.CapNoImplicitNames) {
 		s.sendNames(r)
 	}
-	if s.flushReplies() {
-		sub.sentUpTo = upTo
-		subscriptionLife.move(&sub.state, live)
-		f.idleWaiters.wake()
-	} else {
+	if !s.flushReplies() {
 		s.svc.closeSlow(s)
+		return false
 	}
+	sub.sentUpTo = upTo
+	subscriptionLife.move(&sub.state, live)
+	f.idleWaiters.wake()
+	return true
 }
 
 // isWanted reports whether the session is connected and has not left, or been kicked.

@@ -140,10 +140,15 @@ func (f *conversation) planChanges(posts []post) (d *draft, state []byte) {
 // periodic tasks call it: an immediate retry would use a whole CPU and flood the log while the disk
 // is full.
 func (s *Core) retryStates() {
+	var dirty []*conversation
 	for _, r := range s.rooms {
 		if r.stateDirty {
-			s.schedule(&r.conversation)
+			dirty = append(dirty, &r.conversation)
 		}
+	}
+	sortConversations(dirty)
+	for _, f := range dirty {
+		s.schedule(f)
 	}
 }
 

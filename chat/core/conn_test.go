@@ -20,6 +20,7 @@ type conn struct {
 	ended   bool // its session has ended
 	full    bool // its queue takes nothing
 	narrow  bool // its queue takes Outbox bytes that the client has not read
+	refused bool // it has refused output
 	unacked bool // output is on its way
 }
 
@@ -56,6 +57,7 @@ func (s *shell) forget(c *conn) {
 func (c *conn) Send(p []byte) bool {
 	tooMuch := c.narrow && len(c.out) > 0 && len(c.out)+len(p) > Outbox
 	if c.ended || c.closed || c.full || tooMuch {
+		c.refused = true
 		return false
 	}
 	c.out = append(c.out, p...)

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/chat/environment"
@@ -187,9 +188,15 @@ func (s *Core) closeIdle(t *Task) {
 			delete(s.directs, key)
 		}
 	}
+	sortConversations(idle)
 	for _, f := range idle {
 		f.close(t)
 	}
+}
+
+// sortConversations sorts conversations by name.
+func sortConversations(all []*conversation) {
+	slices.SortFunc(all, func(a, b *conversation) int { return strings.Compare(a.name, b.name) })
 }
 
 // close closes the log of a conversation, and removes the folder if nothing was ever stored there.

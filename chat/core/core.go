@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/netip"
-	"slices"
 	"time"
 
 	"weir/chat/data"
@@ -114,7 +113,18 @@ func (s *Core) after(d time.Duration, call func()) {
 
 // HasUnfinishedCommits reports whether any conversation has posts that are not delivered.
 func (s *Core) HasUnfinishedCommits() bool {
-	return slices.ContainsFunc(s.openConversations(), func(f *conversation) bool { return f.committing || len(f.pending) > 0 })
+	isUnfinished := func(f *conversation) bool { return f.committing || len(f.pending) > 0 }
+	for _, r := range s.rooms {
+		if isUnfinished(&r.conversation) {
+			return true
+		}
+	}
+	for _, f := range s.directs {
+		if isUnfinished(f) {
+			return true
+		}
+	}
+	return false
 }
 
 // HasUnfinishedTasks reports whether any task has not ended, or any conversation has posts that are
@@ -134,8 +144,10 @@ func (s *Core) BeginClosing() (wasOpen bool) {
 
 // StopTasks ends all tasks, which have no jobs any more.
 func (s *Core) StopTasks() {
-	for t := range s.tasks {
-		s.StopTask(t, ErrStopping)
+	for len(s.tasks) > 0 { // the end of one may start another
+		for t := range s.tasks {
+			s.StopTask(t, ErrStopping)
+		}
 	}
 }
 
@@ -152,7 +164,7 @@ func (s *Core) CloseLogs() error {
 	return errors.Join(errs...)
 }
 
-// openConversations returns all open conversations.
+// openConversations returns all open conversations, by name.
 func (s *Core) openConversations() []*conversation {
 	var all []*conversation
 	for _, r := range s.rooms {
@@ -161,6 +173,7 @@ func (s *Core) openConversations() []*conversation {
 	for _, f := range s.directs {
 		all = append(all, f)
 	}
+	sortConversations(all)
 	return all
 }
 

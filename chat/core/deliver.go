@@ -17,6 +17,14 @@ type delivery struct {
 	views        [irc.Views]encodedBatch
 	senderTexts  []byte                 // batch as encoded for its senders, one after the other
 	outgoing     []environment.Outgoing // texts for the receivers
+	absent       []absentPost
+}
+
+// absentPost is a post whose sender is not among the receivers: it has left, never was a member, or
+// is catching up.
+type absentPost struct {
+	index        int  // in conversation.batchPosts
+	isCatchingUp bool // its replay has the line
 }
 
 // receiver is a subscriber to which a batch is written.
@@ -49,6 +57,7 @@ func (f *conversation) deliver(t *Task) {
 		d := f.svc.takeDelivery()
 		f.beginDelivery(d)
 		t.await(d.sendAll)
+		f.answerAbsent(d)
 		f.recordReceivers(d)
 		f.svc.idleDeliveries = append(f.svc.idleDeliveries, d)
 	}
@@ -73,16 +82,64 @@ func (f *conversation) beginDelivery(d *delivery) {
 	d.conversation, d.receivers = f, d.receivers[:0]
 	f.deliveredOffset = f.batch.End
 	f.delivery, f.lastDeliveryAt, f.lastBatchSize = d, f.svc.now, len(f.batchPosts)
-	f.svc.lastStamp++
-	f.batchStamp = f.svc.lastStamp
-	for i := range f.batchPosts {
-		p := &f.batchPosts[i]
-		p.sender.deliveryStamp, p.sender.deliveryLabeled = f.batchStamp, p.label != "" || p.sender.deliveryStamp == f.batchStamp && p.sender.deliveryLabeled
-	}
+	absent := f.stampSenders()
 	for _, sub := range f.receivers() {
 		if sub.state == live {
 			own := sub.session.deliveryStamp == f.batchStamp
 			d.receivers = append(d.receivers, receiver{subscription: sub, caps: sub.session.caps, hasOwnPosts: own, hasLabeledPosts: own && sub.session.deliveryLabeled})
+			if own {
+				absent--
+			}
+		}
+	}
+	if d.absent = d.absent[:0]; absent > 0 {
+		f.findAbsent(d)
+	}
+}
+
+// stampSenders marks the sessions that have posts in the current batch, and returns their number.
+func (f *conversation) stampSenders() (senders int) {
+	f.svc.lastStamp++
+	f.batchStamp = f.svc.lastStamp
+	for i := range f.batchPosts {
+		p := &f.batchPosts[i]
+		if p.sender.deliveryStamp != f.batchStamp {
+			p.sender.deliveryStamp, p.sender.deliveryLabeled = f.batchStamp, false
+			senders++
+		}
+		p.sender.deliveryLabeled = p.sender.deliveryLabeled || p.label != ""
+	}
+	return senders
+}
+
+// findAbsent records the posts of senders that are not among the receivers.
+func (f *conversation) findAbsent(d *delivery) {
+	for i := range f.batchPosts {
+		if sub := f.subscriptionOf(f.batchPosts[i].sender); sub == nil || sub.state != live {
+			d.absent = append(d.absent, absentPost{i, sub != nil})
+		}
+	}
+}
+
+// answerAbsent answers the senders that are not among the receivers, as far as they expect an echo
+// or a labeled reply. Otherwise their clients would send the message again.
+func (f *conversation) answerAbsent(d *delivery) {
+	for _, a := range d.absent {
+		p := &f.batchPosts[a.index]
+		s := p.sender
+		var text []byte
+		switch line := d.encode(f, s.caps.View()).line(a.index); {
+		case p.isMessage && !s.has(irc.CapEchoMessage) || a.isCatchingUp || len(line) == 0:
+			if p.label != "" {
+				text = f.svc.appendAck(nil, p.label)
+			}
+		case p.label != "":
+			text = appendLabeled(nil, p.label, line)
+		case p.isMessage:
+			text = line
+		}
+		if len(text) > 0 && !s.conn.Send(text) {
+			f.svc.closeSlow(s)
 		}
 	}
 }

@@ -156,8 +156,8 @@ func (s *Session) resumeDirects() {
 			s.directs = append(s.directs, f)
 		}
 	}
-	for sub := s.nextToCatchUp(); sub != nil; sub = s.nextToCatchUp() {
-		s.catchUp(sub)
+	for sub := s.nextToCatchUp(); sub != nil && s.catchUp(sub); {
+		sub = s.nextToCatchUp()
 	}
 }
 

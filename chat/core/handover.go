@@ -2,6 +2,8 @@ package core
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"weir/chat/environment"
@@ -115,8 +117,8 @@ func (s *Core) finishAdoption() {
 		return
 	}
 	s.adoptionDone = true
-	for _, u := range s.users {
-		if len(u.sessions) == 0 {
+	for _, nick := range slices.Sorted(maps.Keys(s.users)) {
+		if u := s.users[nick]; len(u.sessions) == 0 {
 			s.quit(u, u.quitMessageIfLost)
 		}
 	}

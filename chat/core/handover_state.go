@@ -91,11 +91,11 @@ type lineState struct {
 func (s *Core) EncodeState() []byte {
 	now := s.now.UnixNano()
 	st := serviceState{Version: HandoverVersion, Seed: s.cloakSeed[:], Peak: s.peakSessions, Paces: map[string]int64{}, Visitors: map[string][2]int64{}}
-	for _, u := range s.users {
-		st.Users = append(st.Users, u.encodeState())
+	for _, nick := range slices.Sorted(maps.Keys(s.users)) {
+		st.Users = append(st.Users, s.users[nick].encodeState())
 	}
-	for key, f := range s.directs {
-		if len(f.subscriptions) > 0 {
+	for _, key := range slices.Sorted(maps.Keys(s.directs)) {
+		if len(s.directs[key].subscriptions) > 0 {
 			st.Directs = append(st.Directs, key)
 		}
 	}
@@ -142,6 +142,7 @@ func (u *user) encodeState() userState {
 	for r := range u.invited {
 		st.Invited = append(st.Invited, r.name)
 	}
+	slices.Sort(st.Invited)
 	return st
 }
 
@@ -233,12 +234,12 @@ func (s *Core) restoreUser(t *Task, st userState) error {
 	u := &user{nick: st.Nick, name: st.Name, host: st.Host, realname: st.Real, account: st.Account, away: st.Away, bot: st.Bot, invisible: st.Invisible,
 		oper: st.Oper, rooms: map[*room]*member{}, metadata: st.Metadata, connectedAt: st.Since, lastSpokeAt: st.Spoke, quitMessageIfLost: st.Parting}
 	u.updateSource()
-	for name, ranks := range st.Rooms {
+	for _, name := range slices.Sorted(maps.Keys(st.Rooms)) {
 		r, err := s.openRoom(t, name)
 		if err != nil {
 			return fmt.Errorf("chat: the room %s: %w", name, err)
 		}
-		m := &member{user: u, ranks: ranks}
+		m := &member{user: u, ranks: st.Rooms[name]}
 		u.rooms[r], r.members[u] = m, m
 	}
 	for _, name := range st.Invited {
@@ -314,14 +315,14 @@ func (s *Core) attachAdopted(x *Session, user string) bool {
 // restoreSubscriptions restores the session's subscriptions and monitored nicks, and returns
 // the messages that it has not been sent.
 func (s *Core) restoreSubscriptions(t *Task, x *Session, st *sessionState) (missed []byte) {
-	for name, seen := range st.Rooms {
+	for _, name := range slices.Sorted(maps.Keys(st.Rooms)) {
 		if r := s.rooms[irc.Fold(name)]; r != nil && x.user.rooms[r] != nil {
-			missed = append(missed, x.subscribeFrom(t, &r.conversation, seen)...)
+			missed = append(missed, x.subscribeFrom(t, &r.conversation, st.Rooms[name])...)
 		}
 	}
-	for name, seen := range st.Directs {
+	for _, name := range slices.Sorted(maps.Keys(st.Directs)) {
 		if f := s.directs[name]; f != nil {
-			missed = append(missed, x.subscribeFrom(t, f, seen)...)
+			missed = append(missed, x.subscribeFrom(t, f, st.Directs[name])...)
 			x.directs = append(x.directs, f)
 		}
 	}

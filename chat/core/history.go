@@ -269,7 +269,7 @@ func (s *Session) historyTargets(req irc.HistoryRequest) {
 
 // ownConversations returns the conversations of the session. It is a task.
 func (s *Session) ownConversations() (all []*conversation) {
-	for r := range s.user.rooms {
+	for _, r := range s.user.sortedRooms() {
 		all = append(all, &r.conversation)
 	}
 	if s.login.Account != nil {

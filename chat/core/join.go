@@ -9,7 +9,7 @@ import (
 
 func (s *Session) cmdJoin(m *irc.Message) {
 	if m.Params[0] == "0" {
-		for r := range s.user.rooms {
+		for _, r := range s.user.sortedRooms() {
 			s.leaveRoom(r, "")
 		}
 		return
@@ -38,6 +38,8 @@ func (s *Session) join(name, key string) {
 		err = s.claimUnownedRoom(r, key)
 	}
 	var subs []*subscription
+	// relative, because leaveToTask may move the start
+	from := len(s.replies) - s.replyStart
 	switch {
 	case !s.isActive() || err == errReplied:
 	case err != nil:
@@ -49,12 +51,30 @@ func (s *Session) join(name, key string) {
 	if len(subs) == 0 {
 		return
 	}
+	joined := r.name
 	s.catchUp(subs[0])
 	if s.isActive() {
+		s.reportRemoval(subs[0], joined, from)
 		s.syncJoinedMetadata(r)
 	}
 	for _, sub := range subs[1:] {
 		s.joinOtherSession(sub)
+	}
+}
+
+// reportRemoval reports that the user was removed from a room while its session was catching up.
+// The session, which was not live, has not been sent a PART or KICK. Its replies about the room
+// start at an offset behind the command's first one.
+func (s *Session) reportRemoval(sub *subscription, joined string, from int) {
+	switch {
+	case sub.state != unsubscribed:
+	case sub.conversation.subscriptionOf(s) != nil: // another session reports its JOIN
+		s.replies = s.replies[:s.replyStart+from]
+	default:
+		s.svc.userNotification(s.user, s, "PART", joined, "You were removed").sendTo(s)
+		if !s.flushReplies() { // before a later JOIN
+			s.svc.closeSlow(s)
+		}
 	}
 }
 
@@ -256,20 +276,31 @@ func (s *Session) resumeAccount() {
 	s.loadMetadata()
 	// loads the file of markers, so that saveReadMarker does not wait for it
 	s.task.await(func() { s.svc.env.Accounts.ReadMarker(s.login.Name, s.login.Device, "") })
-	var subs []*subscription
-	if s.isActive() {
-		s.user.oper = s.user.oper || s.hasOperatorAccount()
-		for r := range s.user.rooms {
-			if r.subscriptionOf(s) == nil {
-				subs = append(subs, r.subscribe(s))
-			}
+	for _, sub := range s.resubscribe() {
+		from := len(s.replies)
+		s.sendJoin(sub.conversation.name)
+		if s.catchUp(sub); sub.state == unsubscribed { // the user has left meanwhile
+			s.replies = s.replies[:from]
 		}
 	}
-	for _, sub := range subs {
-		s.sendJoin(sub.conversation.name)
-		s.catchUp(sub)
-	}
 	s.resumeDirects()
+}
+
+// resubscribe subscribes the session to the rooms of its user that it has no subscription to. It is
+// a task.
+func (s *Session) resubscribe() (subs []*subscription) {
+	s.svc.opening.lock(s.task) // no room is being renamed: its members would be notified twice
+	defer s.svc.opening.unlock()
+	if !s.isActive() {
+		return nil
+	}
+	s.user.oper = s.user.oper || s.hasOperatorAccount()
+	for _, r := range s.user.sortedRooms() {
+		if r.subscriptionOf(s) == nil {
+			subs = append(subs, r.subscribe(s))
+		}
+	}
+	return subs
 }
 
 // sendJoin notifies the session that its user is in a room.

@@ -93,8 +93,15 @@ func (s *Session) renameRoom(old, name, reason string) {
 		d = r.draft()
 		d.name = name
 		d.formerNames = append(slices.DeleteFunc(d.formerNames, func(f string) bool { return f == irc.Fold(name) }), irc.Fold(r.name))
-		state := d.encodeState(svc.fixed.Name, d.name)
-		s.task.await(func() { err = svc.env.Storage.Rename(old, d.name, state) })
+		before, state := r.encodeState(svc.fixed.Name, r.name), d.encodeState(svc.fixed.Name, d.name)
+		path := r.statePath()
+		s.task.await(func() {
+			// If the server dies between renaming the folder and replacing the state, readState
+			// finds the former name in the old state. A guest's room may have no state yet.
+			if err = svc.env.Storage.ReplaceFile(path, before); err == nil {
+				err = svc.env.Storage.Rename(old, d.name, state)
+			}
+		})
 	}
 	markers := r.readMarkersByAccount(s.task)
 	switch {

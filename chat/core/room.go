@@ -57,6 +57,17 @@ func (r *room) isBanned(u *user) bool {
 	return slices.ContainsFunc(r.bans, func(b ban) bool { return irc.Match(b.mask, u.source) })
 }
 
+// sortedRooms returns the rooms of the user by name. Their order is that of jobs, which a seed must
+// repeat.
+func (u *user) sortedRooms() []*room {
+	return slices.SortedFunc(maps.Keys(u.rooms), func(a, b *room) int { return strings.Compare(a.name, b.name) })
+}
+
+// sortedMembers returns the users in the room by nick.
+func (r *room) sortedMembers() []*user {
+	return slices.SortedFunc(maps.Keys(r.members), func(a, b *user) int { return strings.Compare(a.nick, b.nick) })
+}
+
 // removeMember removes a user from the room and unsubscribes its sessions.
 func (r *room) removeMember(u *user) {
 	delete(r.members, u)

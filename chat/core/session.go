@@ -362,8 +362,17 @@ func (s *Session) leaveTask() {
 		s.depart(ConnectionBroke)
 	case ownedByTask:
 		ownershipLife.move(&s.ownership, ownedByServe)
+		s.sendTaskReplies()
 	}
 	s.conn.Post()
+}
+
+// sendTaskReplies sends the replies of a task that has ended, before anything that follows from it.
+// If the queue has no room for them, or the session ends, they are left to the next wake-up.
+func (s *Session) sendTaskReplies() {
+	if s.endErr == nil && len(s.replies) > 0 && s.conn.Send(s.replies) {
+		s.replies = nil
+	}
 }
 
 // abandonTask ends a session whose task panicked or was stopped.

@@ -60,6 +60,11 @@ func (s *shell) SendAll(texts []environment.Outgoing) {
 
 // openShell opens a core on a disk at a time. The error is that of the disk.
 func openShell(t testing.TB, o Options, now time.Time) (*shell, error) {
+	return openTappedShell(t, o, now, nil)
+}
+
+// openTappedShell is openShell with a function that may wrap the environment; nil: none.
+func openTappedShell(t testing.TB, o Options, now time.Time, tap func(*environment.Environment)) (*shell, error) {
 	s := &shell{t: t, dir: dataDir, clock: now}
 	if o.Now == nil {
 		o.Now = func() time.Time { return s.clock }
@@ -84,7 +89,11 @@ func openShell(t testing.TB, o Options, now time.Time) (*shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Init(o, environment.Environment{Storage: files, Accounts: s.accounts, Searcher: noSearcher{}, Fanout: s, RandomText: s.randomText}, s.clock)
+	env := environment.Environment{Storage: files, Accounts: s.accounts, Searcher: noSearcher{}, Fanout: s, RandomText: s.randomText}
+	if tap != nil {
+		tap(&env)
+	}
+	s.Init(o, env, s.clock)
 	s.after(tickEvery, s.tick)
 	return s, nil
 }

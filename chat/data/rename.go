@@ -19,7 +19,8 @@ const newLink = ".renamed"
 // Rename renames the folder of a room and leaves a link with the old name. A crash at any moment
 // leaves the folder complete under one of the two names; where the system can exchange two names
 // (Linux), it also leaves the link. The room's log may be open: it finds its files through the
-// link. Only one call may run at a time, while no caller opens or closes the room.
+// link. Only one call may run at a time, while no caller opens or closes the room. After an error
+// the folder has its old name, unless the error is that of undoing the change.
 func Rename(dir, from, to string) error { return Dir{Path: dir}.Rename(from, to) }
 
 // Rename is the package's Rename in d.
@@ -38,7 +39,10 @@ func (d Dir) Rename(from, to string) error {
 	if err := d.exchange(old, name); err != nil {
 		return errors.Join(err, d.disk().Remove(filepath.Join(rooms, name)))
 	}
-	return d.syncRooms()
+	if err := d.syncRooms(); err != nil {
+		return errors.Join(err, d.Undo(from, to))
+	}
+	return nil
 }
 
 func (d Dir) rooms() string { return filepath.Join(d.Path, Rooms) }
@@ -48,15 +52,17 @@ func (d Dir) syncRooms() error { return durable.Files{Disk: d.Disk}.SyncDir(d.ro
 // Undo reverses Rename and removes the link.
 func Undo(dir, from, to string) error { return Dir{Path: dir}.Undo(from, to) }
 
-// Undo is the package's Undo in d.
+// Undo is the package's Undo in d. After an error of the disk's sync, the folder has its old name
+// until a loss of power, which may undo that.
 func (d Dir) Undo(from, to string) error {
-	if err := d.Rename(to, from); err != nil {
+	if err := d.exchange(Folder(to), Folder(from)); err != nil {
 		return err
 	}
-	if err := d.disk().Remove(filepath.Join(d.rooms(), Folder(to))); err != nil {
+	// before the link is removed: a loss of power could undo the exchange, and remove the folder
+	if err := d.syncRooms(); err != nil {
 		return err
 	}
-	return d.syncRooms()
+	return errors.Join(d.disk().Remove(filepath.Join(d.rooms(), Folder(to))), d.syncRooms())
 }
 
 // checkFree returns ErrTaken if a folder cannot get a name. A link to the folder itself and a
@@ -126,7 +132,9 @@ func (d Dir) Renamed(name string) (now string, ok bool) {
 	}
 	to, err := d.follow(path)
 	if err != nil {
-		d.disk().Remove(path)
+		if d.syncRooms() == nil { // see Undo
+			d.disk().Remove(path)
+		}
 		return "", false
 	}
 	return d.readRoom(Rooms, filepath.Base(to)).Name, true

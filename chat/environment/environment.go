@@ -70,7 +70,7 @@ type Storage interface {
 	IsUnused(path string, l Log) bool
 	// HasRoom reports whether there is a room.
 	HasRoom(name string) bool
-	// DeleteRoom removes the folder of a room durably.
+	// DeleteRoom removes the folder of a room durably, or changes nothing.
 	DeleteRoom(name string) error
 	// Renamed returns the present name of a room that had another one.
 	Renamed(name string) (newName string, ok bool)

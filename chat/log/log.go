@@ -305,7 +305,8 @@ func (l *Log) Recovery() Recovery {
 	return l.recovery
 }
 
-// Close closes the files. Open Readers continue to work.
+// Close closes the files, and cuts a refused batch before if that is still to be done. Open Readers
+// continue to work.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -313,8 +314,18 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
+	err := l.cutRefused()
 	l.cutOwnPadding()
-	return l.closeFiles()
+	return errors.Join(err, l.closeFiles())
+}
+
+// cutRefused cuts a refused batch that could not be cut when it was refused. Otherwise the next
+// Open would keep its lines.
+func (l *Log) cutRefused() error {
+	if l.discardFrom < 0 && l.undoFrom < 0 {
+		return nil
+	}
+	return l.withLocks(l.restoreLocked)
 }
 
 func (l *Log) closeFiles() error {

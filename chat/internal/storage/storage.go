@@ -125,10 +125,15 @@ func (d *Storage) DeleteRoom(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.disk.Rename(d.path(data.RoomPath(name)), filepath.Join(trash, "room")); err != nil {
+	room, moved := d.path(data.RoomPath(name)), filepath.Join(trash, "room")
+	if err := d.disk.Rename(room, moved); err != nil {
 		return errors.Join(err, d.disk.Remove(trash))
 	}
-	return errors.Join(d.files().SyncDir(d.path(data.Rooms)), d.disk.RemoveAll(trash))
+	// before the rest: a loss of power could bring back a part
+	if err := d.files().SyncDir(d.path(data.Rooms)); err != nil {
+		return errors.Join(err, d.disk.Rename(moved, room), d.disk.Remove(trash))
+	}
+	return d.disk.RemoveAll(trash)
 }
 
 // Renamed implements [environment.Storage].

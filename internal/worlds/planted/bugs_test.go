@@ -4,7 +4,7 @@ package planted
 type bug struct {
 	name     string // of the row of the table
 	what     string // what a user would see
-	world    string // the package of internal/worlds that should find it
+	world    string // the worlds that should find it: a key of worlds
 	file     string // from the root
 	old, new string // old is in the file once
 }

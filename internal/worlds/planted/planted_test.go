@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +21,17 @@ import (
 
 const root = "../../.."
 
-var update = flag.Bool("update", false, "write the table of docs/tested-in-worlds.md")
+var update = flag.Bool("update", false, "write the tables of the documents")
+
+// worlds are the tests that look for bugs.
+var worlds = map[string]struct {
+	dir, run string // the folder of the test from the root, and its name
+	document string // has the table
+}{
+	"chat": {"internal/worlds/chat", ".", "docs/tested-in-worlds.md"},
+	"web":  {"internal/worlds/web", ".", "docs/tested-in-worlds.md"},
+	"core": {"chat/core", "^TestWorldsKeepWhatTheyAcknowledge$", "docs/how-chat-is-tested.md"},
+}
 
 // plant returns the source of the file with the bug.
 func (b *bug) plant() (string, error) {
@@ -35,7 +46,7 @@ func (b *bug) plant() (string, error) {
 }
 
 func TestBugsCanBePlanted(t *testing.T) {
-	for _, b := range bugs {
+	for _, b := range slices.Concat(bugs, coreBugs) {
 		text, err := b.plant()
 		if err == nil {
 			_, err = parser.ParseFile(token.NewFileSet(), b.file, text, 0)
@@ -55,9 +66,22 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		t.Skip("it takes minutes: set WEIR_PLANTED_SEEDS to the number of seeds, such as 300")
 	}
 	seeds := testsize.Of(t, "WEIR_PLANTED_SEEDS", 1)
+	for _, list := range [][]bug{bugs, coreBugs} {
+		table := findAll(t, list, seeds)
+		if *update && strings.Count(table, "\n") == 2+len(list) { // all of the list
+			writeTable(t, worlds[list[0].world].document, table)
+		}
+	}
+}
+
+// findAll plants each bug, and returns a table of the seeds that were needed.
+func findAll(t *testing.T, list []bug, seeds int) string {
 	var table strings.Builder
 	table.WriteString("| bug | what a user would see | worlds | seeds until it was found |\n| --- | --- | --- | --- |\n")
-	for _, b := range bugs {
+	for _, b := range list {
+		if only := os.Getenv("WEIR_PLANTED_WORLDS"); only != "" && only != b.world {
+			continue
+		}
 		program, err := b.build(t.TempDir())
 		if err != nil {
 			t.Fatalf("%s: %v", b.name, err)
@@ -74,9 +98,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		t.Log(row)
 		table.WriteString(row)
 	}
-	if *update {
-		writeTable(t, table.String())
-	}
+	return table.String()
 }
 
 // build compiles the tests of the bug's world with the bug.
@@ -95,7 +117,7 @@ func (b *bug) build(dir string) (program string, err error) {
 		return "", err
 	}
 	program = filepath.Join(dir, "world.test")
-	out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "weir/internal/worlds/"+b.world).CombinedOutput()
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", program, "weir/"+worlds[b.world].dir).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -108,14 +130,14 @@ var found = regexp.MustCompile(`(?:found by|netsim:) seed (\d+)`)
 // if all passed.
 func (b *bug) find(t *testing.T, program string, first, seeds int) int {
 	t.Helper()
-	cmd := exec.Command(program, "-test.timeout", "20m")
-	cmd.Dir = filepath.Join(root, "internal/worlds", b.world)
+	cmd := exec.Command(program, "-test.timeout", "20m", "-test.run", worlds[b.world].run)
+	cmd.Dir = filepath.Join(root, worlds[b.world].dir)
 	n, memory := strconv.Itoa(seeds), t.TempDir()
 	if dir, err := os.MkdirTemp("/dev/shm", "weir-planted-"); err == nil {
 		memory = dir
 		defer os.RemoveAll(dir)
 	}
-	cmd.Env = append(os.Environ(), "WEIR_WORLDS_PLANTED="+memory, "WEIR_FIRST_WORLD="+strconv.Itoa(first), "WEIR_CHAT_WORLDS="+n, "WEIR_WEB_WORLDS="+n)
+	cmd.Env = append(os.Environ(), "WEIR_WORLDS_PLANTED="+memory, "WEIR_FIRST_WORLD="+strconv.Itoa(first), "WEIR_CHAT_WORLDS="+n, "WEIR_WEB_WORLDS="+n, "WEIR_CORE_WORLDS="+n)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return 0
@@ -128,10 +150,10 @@ func (b *bug) find(t *testing.T, program string, first, seeds int) int {
 	return seed - first + 1
 }
 
-// writeTable replaces the table of the document.
-func writeTable(t *testing.T, table string) {
+// writeTable replaces the table of a document.
+func writeTable(t *testing.T, document, table string) {
 	t.Helper()
-	name := filepath.Join(root, "docs/tested-in-worlds.md")
+	name := filepath.Join(root, document)
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
