@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -77,8 +78,10 @@ func (s *Session) replayDelivered(sub *subscription, from int64) (upTo int64) {
 	renameLine, show := f.renamer(), lineFormatter{view: s.caps.View()}
 	var text []byte
 	before := upTo
+	var err error
 	s.task.await(func() {
-		lines := f.linesBetween(from, before, limit)
+		var lines []log.Line
+		lines, err = f.linesBetween(from, before, limit)
 		for _, line := range lines {
 			text = show.appendLine(text, "", renameLine(line))
 		}
@@ -88,6 +91,7 @@ func (s *Session) replayDelivered(sub *subscription, from int64) (upTo int64) {
 		}
 	})
 	s.replies = append(s.replies, text...)
+	s.noteGap(sub, err)
 	return upTo
 }
 
@@ -116,15 +120,18 @@ func (s *Session) replay(sub *subscription, upTo int64) {
 	missed := s.missedLines(f, upTo)
 	renameLine, show := f.renamer(), lineFormatter{view: s.caps.View(), replayTime: s.svc.now}
 	var text []byte
+	var err error
 	n := 0
 	s.task.await(func() {
-		lines, err := f.completeMessages(dropOldest(missed(), budget))
-		f.logReadError(err)
+		lines, missing := missed()
+		lines, err = f.completeMessages(dropOldest(lines, budget))
+		err = errors.Join(missing, err)
 		for _, line := range lines {
 			text = show.appendLine(text, extra, renameLine(line))
 		}
 		n = len(lines)
 	})
+	s.noteGap(sub, err)
 	if n == 0 {
 		return
 	}
@@ -139,24 +146,35 @@ func (s *Session) replay(sub *subscription, upTo int64) {
 	s.svc.counts.Replayed += int64(n)
 }
 
+// noteGap records that a subscription was not sent all that it missed, because the log could not be
+// read. Its read marker stays where it is, so that the next session of the device is sent it.
+func (s *Session) noteGap(sub *subscription, err error) {
+	if err == nil {
+		return
+	}
+	sub.conversation.logReadError(err)
+	sub.hasGap = true
+	s.reply("NOTICE", s.nick(), "Messages of "+sub.conversation.nameFor(s)+" that you missed could not be read: to see them, connect again later")
+}
+
 // missedLines returns a job that returns the lines before upTo that the session's device has not
 // received, the newest if there are too many. A guest, or a device that is new to the room, has no
 // read marker. It gets the last unmarkedReplay lines.
-func (s *Session) missedLines(f *conversation, upTo int64) func() []log.Line {
+func (s *Session) missedLines(f *conversation, upTo int64) func() ([]log.Line, error) {
 	login, limit := s.login, s.svc.Options().MaxReplay
-	return func() []log.Line {
+	return func() ([]log.Line, error) {
 		from, marked := int64(0), false
 		if login.Account != nil {
 			from, marked = f.svc.env.Accounts.ReadMarker(login.Name, login.Device, f.logID)
 		}
 		if !marked {
-			return f.latestLines(min(unmarkedReplay, limit), upTo)
+			return f.log.Latest(min(unmarkedReplay, limit), upTo)
 		}
-		lines := f.latestLines(limit, upTo)
+		lines, err := f.log.Latest(limit, upTo)
 		for len(lines) > 0 && lines[0].Offset() < from {
 			lines = lines[1:]
 		}
-		return lines
+		return lines, err
 	}
 }
 
@@ -174,23 +192,15 @@ func dropOldest(lines []log.Line, limit int) []log.Line {
 	return lines
 }
 
-// latestLines returns the newest n lines before an offset. It waits for the disk.
-func (f *conversation) latestLines(n int, before int64) []log.Line {
-	lines, err := f.log.Latest(n, before)
-	f.logReadError(err)
-	return lines
-}
-
 // linesBetween returns the first n lines from one offset to another. It waits for the disk.
-func (f *conversation) linesBetween(from, before int64, n int) []log.Line {
+func (f *conversation) linesBetween(from, before int64, n int) ([]log.Line, error) {
 	lines, err := f.log.After(from, n)
-	f.logReadError(err)
 	for i, line := range lines {
 		if line.Offset() >= before {
-			return lines[:i]
+			return lines[:i], err
 		}
 	}
-	return lines
+	return lines, err
 }
 
 func (f *conversation) logReadError(err error) {
@@ -230,7 +240,7 @@ const (
 // account and the condition holds.
 func (s *Core) saveReadMarker(sub *subscription, condition markerCondition) {
 	login, seen := sub.session.login, sub.sentUpTo
-	if login.Account == nil || seen == sub.savedMarker || sub.state == catchingUp || sub.session.outputLost {
+	if login.Account == nil || seen == sub.savedMarker || sub.state == catchingUp || sub.hasGap || sub.session.outputLost {
 		return
 	}
 	if written, acked := sub.session.conn.Delivered(); !written || condition == ifAcknowledged && !acked {

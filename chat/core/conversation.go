@@ -85,6 +85,7 @@ type subscription struct {
 	state        subscriptionState
 	sentUpTo     int64 // log offset up to which everything was sent
 	savedMarker  int64 // the stored read marker; -1: none yet
+	hasGap       bool  // something before sentUpTo was not sent, because it could not be read
 }
 
 // subscriptionState says whether a subscription's session receives batches that are delivered.

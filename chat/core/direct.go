@@ -136,7 +136,7 @@ func (f *conversation) subscribePair() {
 				continue
 			}
 			sub := f.subscribe(s)
-			sub.sentUpTo = f.batch.First
+			sub.sentUpTo, sub.hasGap = f.batch.First, s.directsGap
 			if s.directsResumption == isResumed {
 				subscriptionLife.move(&sub.state, live)
 			}
@@ -151,6 +151,7 @@ func (s *Session) resumeDirects() {
 	s.directsResumption = resuming
 	for _, other := range s.directPartners() {
 		f, err := s.svc.openDirect(s.task, s.login.Name, other)
+		s.directsGap = s.directsGap || err != nil
 		if err == nil && s.isActive() && f.subscriptionOf(s) == nil {
 			f.subscribe(s)
 			s.directs = append(s.directs, f)

@@ -14,7 +14,7 @@ var fates = []struct {
 	fields map[string]string
 }{
 	{Session{}, map[string]string{
-		"peer": handedOver, "caps": handedOver, "user": handedOver, "directs": handedOver, "monitored": handedOver, "directsResumption": handedOver, "metadataSubs": handedOver,
+		"peer": handedOver, "caps": handedOver, "user": handedOver, "directs": handedOver, "monitored": handedOver, "directsResumption": handedOver, "directsGap": handedOver, "metadataSubs": handedOver,
 		"splitter": handedOver, "unhandled": handedOver, "registration": handedOver, "login": handedOver, "failedLogins": handedOver, "preAway": handedOver, "multiline": handedOver,
 		"lastInputAt": handedOver, "liveness": handedOver,
 		"svc": "another", "conn": "another", "lobbyPlace": "made anew", "pace": "looked up anew",
@@ -32,7 +32,7 @@ var fates = []struct {
 	}},
 	{member{}, map[string]string{"user": handedOver, "ranks": handedOver}},
 	{subscription{}, map[string]string{"session": handedOver, "conversation": handedOver, "sentUpTo": handedOver, "state": "only live ones are",
-		"savedMarker": "kept again"}},
+		"savedMarker": "kept again", "hasGap": handedOver}},
 	{multiline{}, map[string]string{"batchRef": handedOver, "label": handedOver, "message": handedOver, "bytes": handedOver, "faultCode": handedOver}},
 	{message{}, map[string]string{"command": handedOver, "target": handedOver, "lines": handedOver, "tags": handedOver, "batchID": "given at its end"}},
 	{messageLine{}, map[string]string{"text": handedOver, "concat": handedOver}},

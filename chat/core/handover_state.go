@@ -14,6 +14,7 @@ import (
 	"weir/chat/account"
 	"weir/chat/environment"
 	"weir/chat/irc"
+	"weir/chat/log"
 )
 
 // HandoverVersion is the version of the state that a service and its sessions hand over. Resume
@@ -71,6 +72,8 @@ type sessionState struct {
 	// log offsets up to which everything was sent
 	Rooms          map[string]int64 `json:",omitempty"`
 	Directs        map[string]int64 `json:",omitempty"`
+	Gaps           []string         `json:",omitempty"` // of the names in Rooms and Directs; see subscription.hasGap
+	DirectsGap     bool             `json:",omitempty"`
 	Monitors, Subs []string         `json:",omitempty"`
 	Batch          *batchState      `json:",omitempty"`
 }
@@ -150,17 +153,19 @@ func (u *user) encodeState() userState {
 func (s *Session) encodeState() []byte {
 	st := sessionState{Caps: uint64(s.caps), Addr: s.peer.Addr, Secure: s.peer.Secure, Fingerprint: s.peer.Fingerprint, User: s.user.foldedNick(), Reg: s.registration,
 		Device: s.login.Device, Account: s.accountName(), Failures: s.failedLogins, Away: s.preAway, In: s.unhandled, Skipping: s.splitter.Skipping, Heard: s.lastInputAt,
-		Asked: s.liveness == pinged, Resumed: s.directsResumption == isResumed, Rooms: map[string]int64{}, Directs: map[string]int64{}, Monitors: s.monitored, Subs: s.metadataSubs}
+		Asked: s.liveness == pinged, Resumed: s.directsResumption == isResumed, Rooms: map[string]int64{}, Directs: map[string]int64{}, DirectsGap: s.directsGap, Monitors: s.monitored, Subs: s.metadataSubs}
 	if s.user != nil {
 		for r := range s.user.rooms {
 			if sub := r.subscriptionOf(s); sub != nil && sub.state == live {
 				st.Rooms[r.name] = sub.sentUpTo
+				st.addGap(sub)
 			}
 		}
 	}
 	for _, f := range s.directs {
 		if sub := f.subscriptionOf(s); sub != nil && sub.state == live {
 			st.Directs[f.name] = sub.sentUpTo
+			st.addGap(sub)
 		}
 	}
 	if b := s.multiline; b != nil {
@@ -171,6 +176,12 @@ func (s *Session) encodeState() []byte {
 		}
 	}
 	return mustMarshal(st)
+}
+
+func (st *sessionState) addGap(sub *subscription) {
+	if sub.hasGap {
+		st.Gaps = append(st.Gaps, sub.conversation.name)
+	}
 }
 
 // ReadState decodes the result of HandoverState.
@@ -317,15 +328,16 @@ func (s *Core) attachAdopted(x *Session, user string) bool {
 func (s *Core) restoreSubscriptions(t *Task, x *Session, st *sessionState) (missed []byte) {
 	for _, name := range slices.Sorted(maps.Keys(st.Rooms)) {
 		if r := s.rooms[irc.Fold(name)]; r != nil && x.user.rooms[r] != nil {
-			missed = append(missed, x.subscribeFrom(t, &r.conversation, st.Rooms[name])...)
+			missed = append(missed, x.subscribeFrom(t, &r.conversation, st.Rooms[name], slices.Contains(st.Gaps, name))...)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Directs)) {
 		if f := s.directs[name]; f != nil {
-			missed = append(missed, x.subscribeFrom(t, f, st.Directs[name])...)
+			missed = append(missed, x.subscribeFrom(t, f, st.Directs[name], slices.Contains(st.Gaps, name))...)
 			x.directs = append(x.directs, f)
 		}
 	}
+	x.directsGap = st.DirectsGap
 	if st.Resumed {
 		x.directsResumption = isResumed
 	}
@@ -341,17 +353,22 @@ func (s *Core) restoreSubscriptions(t *Task, x *Session, st *sessionState) (miss
 
 // subscribeFrom restores a subscription at an offset and returns the messages behind it: none,
 // unless a delivery failed.
-func (s *Session) subscribeFrom(t *Task, f *conversation, seen int64) (missed []byte) {
+func (s *Session) subscribeFrom(t *Task, f *conversation, seen int64, hasGap bool) (missed []byte) {
 	sub := f.subscribe(s)
+	sub.hasGap = hasGap
 	subscriptionLife.move(&sub.state, live)
 	if seen >= f.deliveredOffset {
 		return nil
 	}
 	show, upTo, limit := lineFormatter{view: s.caps.View()}, f.deliveredOffset, s.svc.Options().MaxReplay
+	var err error
 	t.await(func() {
-		for _, line := range f.linesBetween(seen, upTo, limit) {
+		var lines []log.Line
+		lines, err = f.linesBetween(seen, upTo, limit)
+		for _, line := range lines {
 			missed = show.appendLine(missed, "", line)
 		}
 	})
+	s.noteGap(sub, err)
 	return missed
 }

@@ -30,6 +30,7 @@ type Session struct {
 	directs           []*conversation // direct conversations that it subscribes to
 	monitored         []string        // folded nicks that it monitors
 	directsResumption resumption
+	directsGap        bool     // a direct conversation could not be opened when it resumed them
 	deliveryStamp     uint64   // conversation.batchStamp of the last batch with a post of it
 	deliveryLabeled   bool     // that batch has a labeled post of it
 	metadataSubs      []string // metadata keys that it subscribes to
