@@ -70,6 +70,7 @@ type link struct {
 	sent      map[string]bool   // tokens of the lines that it was sent
 	batches   map[string]string // types of open batches
 	wasFull   bool              // its queue was full once
+	hasGap    bool              // it was told that it was not sent all
 	confirmed int               // number of the last answered command
 }
 
@@ -164,6 +165,8 @@ func (l *link) handle(line string) {
 	nick, _, _ := strings.Cut(m.Source, "!")
 	own := irc.Fold(nick) == l.p.name && strings.Contains(m.Source, "!")
 	switch m.Command {
+	case "NOTICE":
+		l.hasGap = l.hasGap || strings.Contains(line, " that you missed could not be read: ")
 	case "221":
 		l.online = true
 	case "433", "465", "464":
