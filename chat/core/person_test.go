@@ -70,7 +70,7 @@ type link struct {
 	sent      map[string]bool   // tokens of the lines that it was sent
 	batches   map[string]string // types of open batches
 	wasFull   bool              // its queue was full once
-	hasGap    bool              // it was told that it was not sent all
+	hasGap    bool              // the core has reported that it did not send all
 	confirmed int               // number of the last answered command
 }
 
