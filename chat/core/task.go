@@ -88,9 +88,13 @@ func (s *Core) continueTask(t *Task) {
 	}
 	taskLife.move(&t.state, taskRuns)
 	t.job, t.wantsTurn = nil, false
-	if _, paused := t.next(); !paused {
-		s.endTask(t)
-	} else if t.job != nil {
+	paused := false
+	defer func() { // also after a panic of failed
+		if !paused {
+			s.endTask(t)
+		}
+	}()
+	if _, paused = t.next(); paused && t.job != nil {
 		taskLife.move(&t.state, taskAwaitsJob)
 		s.effects.jobs = append(s.effects.jobs, t)
 	}
