@@ -175,7 +175,8 @@ func (q *taskQueue) wake() {
 	*q = nil
 }
 
-// taskLock is a lock that a task keeps while it pauses. Tasks get it in the order in which they ask.
+// taskLock is a lock that a task keeps while it pauses. Tasks get it in the order in which they
+// ask.
 type taskLock struct {
 	held    bool
 	waiting taskQueue
