@@ -130,7 +130,8 @@ func (s *Service) stopGoroutines() {
 }
 
 // Close stops the chat: pending posts are committed, read markers are written and files are closed.
-// Sessions must have ended.
+// Sessions must have ended. It returns within a bounded time even if the disk hangs: then the error
+// is errDiskHangs, and a file may stay open until the process ends.
 func (s *Service) Close() error {
 	isOpen := false
 	if s.withLock(func() { isOpen = s.core.BeginClosing() }); !isOpen {
@@ -141,16 +142,34 @@ func (s *Service) Close() error {
 	}
 	s.stopGoroutines()
 	s.withLock(s.core.StopTasks)
-	s.saveNetworks()
-	errs := []error{s.core.CloseLogs()}
-	if s.index != nil {
-		errs = append(errs, s.index.Close())
-	}
-	return errors.Join(append(errs, s.accounts.Close(), s.dataLock.Close())...)
+	return s.closeFiles()
 }
 
-// closeTimeout is how long Close waits for pending commits.
+// closeTimeout is how long Close waits for pending commits, and for the disk after that.
 const closeTimeout = 5 * time.Second
+
+// errDiskHangs reports that files were not closed. No message that was acknowledged is affected.
+var errDiskHangs = fmt.Errorf("chat: the disk did not answer within %v: files were not closed, check the disk", closeTimeout)
+
+// closeFiles closes all files. It waits for the disk no longer than closeTimeout.
+func (s *Service) closeFiles() error {
+	// the goroutine below -> this call: its result; one value, not closed
+	closed := make(chan error, 1)
+	go func() { // until the disk answers
+		s.saveNetworks()
+		errs := []error{s.accounts.Close()} // read markers first: the log of a room may hang
+		if s.index != nil {
+			errs = append(errs, s.index.Close())
+		}
+		closed <- errors.Join(append(errs, s.core.CloseLogs(), s.dataLock.Close())...)
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(closeTimeout):
+		return errDiskHangs
+	}
+}
 
 func (s *Service) hasUnfinishedCommits() bool {
 	s.mu.Lock()

@@ -26,14 +26,20 @@ func (s *Service) unlock() (committed bool) { return s.unlockAndPut(s.putJob) }
 // reports whether a job of a commit task was among the effects.
 func (s *Service) unlockAndPut(put func(*core.Task)) (committed bool) {
 	var few [4]*core.Task
-	jobs, timers := s.core.End(few[:0])
-	s.mu.Unlock()
+	jobs, timers := s.endCall(few[:0])
 	for _, t := range jobs {
 		committed = committed || t.Pool == core.CommitJobs
 		put(t)
 	}
 	s.startTimers(timers)
 	return committed
+}
+
+// endCall ends a call of the core and releases mu, even if a task panics in a way that its failure
+// function does not handle. The effects of that call are then those of the next one.
+func (s *Service) endCall(few []*core.Task) ([]*core.Task, []core.Timer) {
+	defer s.mu.Unlock()
+	return s.core.End(few)
 }
 
 // putJob gives the job of a task to its worker pool. Put does not block: the queues have room for

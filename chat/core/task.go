@@ -88,9 +88,13 @@ func (s *Core) continueTask(t *Task) {
 	}
 	taskLife.move(&t.state, taskRuns)
 	t.job, t.wantsTurn = nil, false
-	if _, paused := t.next(); !paused {
-		s.endTask(t)
-	} else if t.job != nil {
+	paused := false
+	defer func() { // also after a panic of failed
+		if !paused {
+			s.endTask(t)
+		}
+	}()
+	if _, paused = t.next(); paused && t.job != nil {
 		taskLife.move(&t.state, taskAwaitsJob)
 		s.effects.jobs = append(s.effects.jobs, t)
 	}
@@ -171,22 +175,39 @@ func (q *taskQueue) wake() {
 	*q = nil
 }
 
-// taskLock is a lock that a task keeps while it pauses.
+// taskLock is a lock that a task keeps while it pauses. Tasks get it in the order in which they
+// ask.
 type taskLock struct {
 	held    bool
 	waiting taskQueue
+	next    *Task // task that has been given the lock and has not continued yet; nil: none
 }
 
 func (l *taskLock) lock(t *Task) {
-	for l.held {
-		l.waiting.wait(t)
+	if !l.held {
+		l.held = true
+		return
 	}
-	l.held = true
+	l.waiting = append(l.waiting, t)
+	for l.next != t {
+		t.pause()
+	}
+	l.next = nil
 }
 
+// unlock gives the lock to the task that has waited longest. It continues no other, because
+// thousands may wait.
 func (l *taskLock) unlock() {
+	for len(l.waiting) > 0 {
+		next := l.waiting[0]
+		l.waiting[0], l.waiting = nil, l.waiting[1:]
+		if next.state != taskDone { // it was not stopped
+			l.next = next
+			next.wake()
+			return
+		}
+	}
 	l.held = false
-	l.waiting.wake()
 }
 
 // ContinueOnWorker continues a task whose job has ended. It reports whether the task has another

@@ -19,7 +19,9 @@
 //
 // The last segment of a busy room has zeros behind its lines, at most 64 KiB, which later lines
 // overwrite: a sync is cheaper when the file does not become longer. They are no part of the log,
-// and Close cuts them. A copy of the folder may have them, too.
+// and Close cuts them. A copy of the folder may have them, too. A program that copies the folder
+// while a server writes may copy zeros in the place of lines, and later lines behind them: package
+// backup does not.
 //
 // # Failures
 //
