@@ -374,7 +374,7 @@ func (w *world) checkFolder(files *storage.Storage, path string, isRoom bool) (i
 		w.failf("after a loss of power: %s: %v", path, err)
 	}
 	r := w.model.log(l.ID())
-	w.model.compareLog(r, lines, l.First(), slices.Concat(r.cut, r.inDoubt))
+	w.model.compareLog(r, lines, slices.Concat(r.cut, r.inDoubt))
 	if isRoom && !r.deleting {
 		contents, err := files.ReadFile(path + "/state")
 		if err != nil {

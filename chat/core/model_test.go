@@ -56,8 +56,9 @@ type roomLog struct {
 	inDoubt   []string // tokens of the batch without an answer, and of refused ones before it
 	cut       []string // tokens of refused batches that only a loss of power may bring back
 	first     int64    // lines before it were removed
-	retaining bool     // more may have been removed
-	deleting  bool     // it may have been deleted
+	retaining bool     // a retention has failed: any lines before retainEnd may be removed
+	retainEnd int64
+	deleting  bool // it may have been deleted
 	deleted   bool
 }
 
@@ -131,15 +132,15 @@ func (r *roomLog) redact(offsets []int64, is certainty) {
 
 // compareLog compares the lines of a log, from an offset on, with those that it must have: each
 // committed line once, in order, and behind them only lines of a batch without an answer.
-func (m *model) compareLog(r *roomLog, lines []log.Line, first int64, inDoubt []string) (unanswered []log.Line) {
+func (m *model) compareLog(r *roomLog, lines []log.Line, inDoubt []string) (unanswered []log.Line) {
 	if len(lines) > 0 && (r.deleted || !r.retaining && lines[0].Offset() < r.first) {
 		m.w.failf("the log %s has %q, which was deleted", m.w.alias(r.id), lines[0])
 	}
 	for _, e := range r.entries {
-		if e.offset < r.first || r.retaining && e.offset < first {
+		switch isLine := len(lines) > 0 && e.isLine(lines[0]); {
+		case e.offset < r.first || r.retaining && e.offset < r.retainEnd && !isLine:
 			continue
-		}
-		if len(lines) == 0 || !e.isLine(lines[0]) {
+		case !isLine:
 			m.w.failf("the log %s misses %s at %d, or has it changed: it has %q", m.w.alias(r.id), e.token, e.offset, lines[:min(1, len(lines))])
 			return nil
 		}
@@ -166,11 +167,13 @@ func (e *entry) isLine(line log.Line) bool {
 // adoptLog compares an opened log. From then on, it must have what was seen.
 func (m *model) adoptLog(id string, lines []log.Line, first int64) {
 	r := m.log(id)
-	if found := m.compareLog(r, lines, first, r.inDoubt); len(found) > 0 {
+	if found := m.compareLog(r, lines, r.inDoubt); len(found) > 0 {
 		m.commit(r, found)
 		m.forgotAt = m.w.events // a topic among them is not in effect
 	}
-	r.first, r.retaining = max(r.first, first), false
+	if !r.retaining {
+		r.first = max(r.first, first)
+	}
 	for _, line := range lines {
 		for _, e := range r.entries {
 			if e.offset == line.Offset() && e.redaction == unsure && line.Redacted() {

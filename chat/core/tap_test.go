@@ -2,6 +2,7 @@ package core
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,10 +115,18 @@ func (l *tapLog) Redact(offsets ...int64) error {
 // Retain implements environment.Log.
 func (l *tapLog) Retain(age time.Duration, bytes int64, now time.Time) (int64, error) {
 	room := l.w.model.log(l.ID())
-	room.retaining = true
+	hadFailed := room.retaining
+	room.retaining, room.retainEnd = true, l.Committed()
 	removed, err := l.Log.Retain(age, bytes, now)
+	l.w.trace("retention of %s: removed %d bytes, the first line is at %d: %v", l.w.alias(l.ID()), removed, l.First(), err)
 	if err == nil {
 		room.first, room.retaining = l.First(), false
+	}
+	if err == nil && hadFailed {
+		lines, _ := l.After(0, maxLines)
+		room.entries = slices.DeleteFunc(room.entries, func(e *entry) bool {
+			return !slices.ContainsFunc(lines, func(line log.Line) bool { return line.Offset() == e.offset })
+		})
 	}
 	return removed, err
 }
