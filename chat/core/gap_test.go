@@ -22,7 +22,7 @@ type unopenable struct{ environment.Storage }
 
 func (unopenable) OpenLog(string) (environment.Log, error) { return nil, errUnreadable }
 
-// A session that could not be sent what it missed is told so. The next session of its device is
+// A session that could not be sent what it missed is notified. The next session of its device is
 // sent it, whatever the first one has received since, and also after a handover.
 func TestWhatCouldNotBeReplayedIsReplayedLater(t *testing.T) {
 	for _, handedOver := range []bool{false, true} {

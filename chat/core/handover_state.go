@@ -70,12 +70,13 @@ type sessionState struct {
 	Asked           bool `json:",omitempty"`
 	Resumed         bool `json:",omitempty"`
 	// log offsets up to which everything was sent
-	Rooms          map[string]int64 `json:",omitempty"`
-	Directs        map[string]int64 `json:",omitempty"`
-	Gaps           []string         `json:",omitempty"` // of the names in Rooms and Directs; see subscription.hasGap
-	DirectsGap     bool             `json:",omitempty"`
-	Monitors, Subs []string         `json:",omitempty"`
-	Batch          *batchState      `json:",omitempty"`
+	Rooms   map[string]int64 `json:",omitempty"`
+	Directs map[string]int64 `json:",omitempty"`
+	// those of Rooms and Directs with subscription.hasGap
+	Gaps           []string    `json:",omitempty"`
+	DirectsGap     bool        `json:",omitempty"`
+	Monitors, Subs []string    `json:",omitempty"`
+	Batch          *batchState `json:",omitempty"`
 }
 
 // batchState is an incomplete multiline message.
