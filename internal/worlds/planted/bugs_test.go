@@ -31,11 +31,11 @@ var bugs = []bug{
 
 	{"batch sent twice", "messages that are stored together are sent twice",
 		"chat", "chat/core/deliver.go",
-		`			d.send(&d.receivers[i])
-`, `			d.send(&d.receivers[i])
-			if len(d.conversation.batchPosts) > 1 {
-				d.send(&d.receivers[i])
-			}
+		`	by.SendAll(d.outgoing)
+`, `	by.SendAll(d.outgoing)
+	if len(d.conversation.batchPosts) > 1 {
+		by.SendAll(d.outgoing)
+	}
 `},
 	{"read in flight", "what was written to a socket counts as received: it is not replayed",
 		"chat", "chat/core/catchup.go",

@@ -30,11 +30,11 @@ var coreBugs = []bug{
 		`	if f.batchErr == nil && len(f.batchPosts) > 0 {`, `	if len(f.batch.Lines) == len(f.batchPosts) || f.batchErr == nil && len(f.batchPosts) > 0 {`},
 	{"sent twice", "messages that are stored together are sent twice",
 		"core", "chat/core/deliver.go",
-		`			d.send(&d.receivers[i])
-`, `			d.send(&d.receivers[i])
-			if len(d.conversation.batchPosts) > 1 {
-				d.send(&d.receivers[i])
-			}
+		`	by.SendAll(d.outgoing)
+`, `	by.SendAll(d.outgoing)
+	if len(d.conversation.batchPosts) > 1 {
+		by.SendAll(d.outgoing)
+	}
 `},
 	{"in flight is received", "what was in flight when a client closed counts as received",
 		"core", "chat/core/session.go",
