@@ -226,6 +226,9 @@ end(struct client *c)
 		(void)slice_copy(slice_of(c->me->ended), c->reason, sizeof c->reason);
 	marks_begin_end(c);
 	names_release(c->t);
+	for (int i = 0; i < MY_ROOMS_MAX; i++) /* before another client can open the room again */
+		if (c->joined[i].used)
+			log_cut_refused(&c->joined[i].log);
 	session_leave(c->t, c->number, slice_of(c->reason));
 	close_client(c, "end of connection");
 	wait_until_sent(c);

@@ -313,6 +313,7 @@ part(struct client *c, struct joined *j, struct slice reason)
 	mail_self(c, &(struct mail_item){ .type = MAIL_LEAVE, .room = (uint16_t)j->room }, (struct slice){ "", 0 });
 	wait_for_send(c); /* before another room can get the number */
 	mark_left(c, j);
+	log_cut_refused(&j->log); /* before another client can open the room again */
 	names_take(c->t);
 	room_set(r, c->number, false);
 	others = nick_elsewhere(c->t, r, c->number);

@@ -33,7 +33,8 @@ struct log_shared {
 	/* How busy the room is; used under the write lock: the start of the current second, and the
 	 * number of batches and their bytes since then. */
 	uint64_t second, second_batches, second_bytes;
-	/* a failed sync could not be undone: the next writer recovers the log first */
+	/* batches that a failed sync refused are still to be discarded: the next process that writes,
+	 * syncs or closes the log does so first */
 	_Atomic bool broken;
 };
 
@@ -75,7 +76,12 @@ bool folder_sync_parent(int at, const char *path);
  * and sets errno after an error.
  */
 bool log_open(struct log *l, int data, const char *path, struct log_shared *shared, bool recover, struct log_recovery *found);
+/* log_close closes the log. Before that it does what log_cut_refused does. */
 void log_close(struct log *l);
+
+/* Discards batches that were refused and are still in the log, unless another process holds a lock:
+ * that process does so. A process calls it before others may recover the log. */
+void log_cut_refused(struct log *l);
 
 /*
  * Writes entries as one batch at [*first, *end). They are neither durable nor readable before
@@ -107,6 +113,11 @@ enum log_commit log_commit(struct log *l, uint64_t end);
 /* Used between the files of the log. */
 bool log_flock(int fd);
 void log_unlock(int fd);
+/* log_try_flock takes a lock if it is free. */
+bool log_try_flock(int fd);
+/* Discards all uncommitted batches; broken then says whether that is still to be done. The caller
+ * holds both locks. */
+bool log_discard(struct log *l);
 /* Reports whether the open segment is the last one and its lines end at END: there is no byte
  * behind it, or padding. A writer that was killed has left a prefix of its batch, so one byte
  * tells. The caller holds the write lock. */

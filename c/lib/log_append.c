@@ -33,25 +33,44 @@ time_of_batch(const struct log *l, const struct log_batch *b, uint64_t end)
 	return last > b->now_ms ? last : b->now_ms;
 }
 
-/* Takes the write lock with the last segment open. If another process has rolled the log, or died,
- * the log is recovered first. */
+/* Reports whether the log is in order, after opening the last segment if another process has
+ * rolled the log. */
+static bool
+is_in_order(struct log *l)
+{
+	uint64_t base;
+
+	return log_in_order(l) || (segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base) && log_take_segment(l, base) && log_in_order(l));
+}
+
+/* Discards refused batches, which recovery would keep, and recovers the log if it is not in order
+ * then. The caller holds both locks. */
+static bool
+restore(struct log *l)
+{
+	struct log_recovery found;
+
+	if (atomic_load(&l->shared->broken) && !log_discard(l))
+		return false;
+	return is_in_order(l) || log_recover(l, &found);
+}
+
+/* Takes the write lock with the last segment open. If a batch was refused and not cut, or another
+ * process died, the log is restored first. */
 static bool
 take_write_lock(struct log *l)
 {
-	struct log_recovery found;
-	uint64_t base;
 	bool fine;
 
 	if (!log_flock(l->lock))
 		return false;
-	if (!atomic_load(&l->shared->broken) &&
-	    (log_in_order(l) || (segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &base) && log_take_segment(l, base) && log_in_order(l))))
+	if (!atomic_load(&l->shared->broken) && is_in_order(l))
 		return true;
 	log_unlock(l->lock); /* lock order: the sync lock first */
 	if (!log_flock(l->sync))
 		return false;
 	fine = log_flock(l->lock);
-	if (fine && !log_recover(l, &found)) {
+	if (fine && !restore(l)) {
 		log_unlock(l->lock);
 		fine = false;
 	}
@@ -96,13 +115,20 @@ write_whole(struct log *l, const char *bytes, size_t n, uint64_t end)
 }
 
 /* Starts a new segment if the open one is large enough. The padding is cut first: a reader that has
- * the file open must find its end. */
+ * the file open must find its end. A failed sync refuses the batches of other processes that wait
+ * for theirs: the next sync may succeed without them. */
 static bool
 roll(struct log *l, uint64_t end)
 {
 	if (end - l->base < SEGMENT_BYTES)
 		return true;
-	return ftruncate(l->segment, (off_t)(end - l->base)) == 0 && fdatasync(l->segment) == 0 && log_next_segment(l, end);
+	if (ftruncate(l->segment, (off_t)(end - l->base)) != 0)
+		return false;
+	if (fdatasync(l->segment) != 0) {
+		atomic_store(&l->shared->broken, true);
+		return false;
+	}
+	return log_next_segment(l, end);
 }
 
 static bool

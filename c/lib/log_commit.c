@@ -31,18 +31,45 @@ cut(struct log *l, uint64_t base, uint64_t committed)
 	return fine;
 }
 
+/* Opens the last segment, which an earlier try may have finished. */
 static bool
-discard_locked(struct log *l)
+take_last(struct log *l, uint64_t *base)
 {
-	uint64_t committed = atomic_load(&l->ends->committed), end = atomic_load(&l->ends->end), base = 0, size, last;
+	int fd;
 
-	if (!segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, &last) || (last != l->base && !log_take_segment(l, last)) || !segment_cut_padding(l->segment, &size))
+	if (!segment_find(l->dir, INT64_MAX, SEGMENT_AT_OR_BEFORE, base))
 		return false;
-	if (last + size > end)
-		end = last + size;
-	if (!log_next_segment(l, end))
+	if (l->segment >= 0 && *base == l->base)
+		return true;
+	fd = segment_reopen(l->dir, *base);
+	return fd >= 0 && close(fd) == 0 && log_take_segment(l, *base);
+}
+
+/* Makes a segment behind all offsets that were used the current one. An earlier try may have done
+ * so. */
+static bool
+start_segment(struct log *l, uint64_t *end)
+{
+	uint64_t last, size;
+
+	if (!take_last(l, &last) || !segment_cut_padding(l->segment, &size))
 		return false;
-	atomic_store(&l->ends->end, end);
+	*end = atomic_load(&l->ends->end);
+	if (last + size > *end)
+		*end = last + size;
+	if (last == *end ? !segment_use(l->segment) : !log_next_segment(l, *end))
+		return false;
+	atomic_store(&l->ends->end, *end);
+	return true;
+}
+
+static bool
+discard(struct log *l)
+{
+	uint64_t committed = atomic_load(&l->ends->committed), base = 0, end;
+
+	if (!start_segment(l, &end))
+		return false;
 	if (!segment_find(l->dir, committed, SEGMENT_AT_OR_BEFORE, &base) && !segment_find(l->dir, committed, SEGMENT_AFTER, &base))
 		return false;
 	while (base < end) {
@@ -53,17 +80,26 @@ discard_locked(struct log *l)
 	return true;
 }
 
-/* Discards all uncommitted batches: after a failed sync it is unknown what is on disk. */
+bool
+log_discard(struct log *l)
+{
+	bool fine = discard(l);
+
+	atomic_store(&l->shared->broken, !fine);
+	if (!fine)
+		report("the log of room %s accepts no messages: %s", l->id, strerror(errno));
+	return fine;
+}
+
+/* Discards all uncommitted batches: after a failed sync it is unknown what is on disk. The next
+ * sync may succeed without them. */
 static void
 discard_uncommitted(struct log *l)
 {
-	report("the log of room %s cannot be synced: %s; unacknowledged messages are discarded", l->id, strerror(errno));
+	atomic_store(&l->shared->broken, true);
 	if (!log_flock(l->lock))
 		return;
-	if (!discard_locked(l)) {
-		report("the log of room %s accepts no messages: %s", l->id, strerror(errno));
-		atomic_store(&l->shared->broken, true);
-	}
+	(void)log_discard(l);
 	log_unlock(l->lock);
 }
 
@@ -80,9 +116,14 @@ commit_locked(struct log *l, uint64_t end)
 		return LOG_LOST;
 	if (atomic_load(&l->ends->committed) >= end)
 		return LOG_COMMITTED;
+	if (atomic_load(&l->shared->broken)) {
+		discard_uncommitted(l);
+		return LOG_LOST;
+	}
 	if (covered > l->base + size)
 		covered = l->base + size;
 	if (fdatasync(l->segment) != 0) {
+		report("the log of room %s cannot be synced: %s; unacknowledged messages are discarded", l->id, strerror(errno));
 		discard_uncommitted(l);
 		return LOG_LOST;
 	}

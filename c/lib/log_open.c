@@ -39,6 +39,17 @@ log_flock(int fd)
 	return r == 0;
 }
 
+bool
+log_try_flock(int fd)
+{
+	int r;
+
+	do
+		r = flock(fd, LOCK_EX | LOCK_NB);
+	while (r != 0 && errno == EINTR);
+	return r == 0;
+}
+
 void
 log_unlock(int fd)
 {
@@ -189,10 +200,24 @@ close_one(int *fd)
 }
 
 void
+log_cut_refused(struct log *l)
+{
+	if (l->ends == MAP_FAILED || !atomic_load(&l->shared->broken) || !log_try_flock(l->sync))
+		return;
+	if (log_try_flock(l->lock)) {
+		if (atomic_load(&l->shared->broken))
+			(void)log_discard(l);
+		log_unlock(l->lock);
+	}
+	log_unlock(l->sync);
+}
+
+void
 log_close(struct log *l)
 {
 	int error = errno;
 
+	log_cut_refused(l);
 	log_cut_own_padding(l);
 	if (l->ends != MAP_FAILED)
 		munmap(l->ends, sizeof *l->ends);

@@ -7,7 +7,6 @@
 #include "segment.h"
 
 #include <errno.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 enum {
@@ -79,14 +78,7 @@ log_in_order(struct log *l)
 void
 log_cut_own_padding(struct log *l)
 {
-	int r;
-
-	if (!l->padded)
-		return;
-	do
-		r = flock(l->lock, LOCK_EX | LOCK_NB);
-	while (r != 0 && errno == EINTR);
-	if (r != 0)
+	if (!l->padded || !log_try_flock(l->lock))
 		return;
 	if (log_in_order(l) && l->file_end > atomic_load(&l->ends->end))
 		(void)!ftruncate(l->segment, (off_t)(atomic_load(&l->ends->end) - l->base));

@@ -458,6 +458,5 @@ log_recover(struct log *l, struct log_recovery *found)
 	found->missing = has_ends && saved.committed > s.data_end ? saved.committed - s.data_end : 0;
 	if (!open_last(l, &s, &saved) || !rewrite(l, base, &s) || !segment_size(l->segment, &size) || fsync(l->dir) != 0)
 		return false;
-	atomic_store(&l->shared->broken, false);
 	return store_ends(l, l->base + size);
 }

@@ -108,6 +108,12 @@ segment_finish(int fd)
 }
 
 bool
+segment_use(int fd)
+{
+	return fchmod(fd, 0600) == 0;
+}
+
+bool
 segment_remove(int dir, uint64_t base)
 {
 	char name[SEGMENT_NAME + 1];

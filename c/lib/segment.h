@@ -33,6 +33,9 @@ int segment_reopen(int dir, uint64_t base);
 /* Marks a segment as finished: there is a later one, and no process writes to this one. */
 bool segment_finish(int fd);
 
+/* Marks a segment as the one that processes write to. */
+bool segment_use(int fd);
+
 bool segment_remove(int dir, uint64_t base);
 
 /* segment_size gets the size of an open segment. segment_in_use also reports whether it may be

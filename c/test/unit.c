@@ -12,6 +12,7 @@ main(int argc, char **argv)
 	test_crypto();
 	test_accounts(argv[1]);
 	test_log(argv[1]);
+	test_refused();
 	test_padding();
 	test_log_processes();
 	test_shared();

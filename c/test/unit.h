@@ -7,6 +7,7 @@ void test_text(void);
 void test_crypto(void);
 void test_accounts(const char *vectors);
 void test_log(const char *vectors);
+void test_refused(void);
 void test_padding(void);
 void test_log_processes(void);
 void test_shared(void);
