@@ -235,8 +235,10 @@ replay(struct client *c, const struct past *p)
 void
 conversations_replay(struct client *c)
 {
+	struct box *box = &c->t->boxes[c->number];
 	bool passed = false;
 
+	atomic_store(&box->unread, false);
 	for (unsigned i = 0; i < past_count; i++) {
 		replay(c, &pasts[i]);
 		passed = passed || !pasts[i].followed;
@@ -245,6 +247,8 @@ conversations_replay(struct client *c)
 	if (!passed || (c->caps & CAP_CHATHISTORY))
 		return;
 	wait_for_send(c);
+	if (atomic_load(&box->unread)) /* which one is not known: the others are only replayed again */
+		return;
 	for (unsigned i = 0; i < past_count && !atomic_load(&c->me->closing); i++)
 		if (!pasts[i].followed)
 			mark_later(c, pasts[i].id, pasts[i].end);

@@ -18,6 +18,7 @@ struct feed {
 	struct { uint64_t first, end; } own[OWN_MAX];
 	unsigned owns;
 	uint64_t seen;         /* COMMITTED at SEND's last look */
+	bool gap;              /* not all that precedes it could be read: its read marker stays */
 	uint64_t noted;        /* position when SEND last noted all positions; see send.c */
 };
 

@@ -43,6 +43,8 @@ struct sender {
 	 * milliseconds, and the bytes that were written when all positions were noted */
 	bool unacked;
 	uint64_t check_at, noted;
+	/* folder of the last replay if its log could not be read, otherwise "" */
+	char unread[PATH_MAX_ROOM];
 	unsigned long batches; /* replay batches so far, which number their ids */
 	int top; /* index after the last feed ever used */
 	struct feed feeds[MY_FEEDS_MAX];
@@ -119,8 +121,8 @@ show_lines(struct sender *s, const struct lines *l)
 	out.length = (size_t)(to - out.bytes);
 }
 
-/* Sends the lines of a log before until. */
-static void
+/* Sends the lines of a log before until. Returns false if they could not be read. */
+static bool
 deliver(struct sender *s, struct reader *r, uint64_t until, struct lines l)
 {
 	for (;;) {
@@ -130,7 +132,7 @@ deliver(struct sender *s, struct reader *r, uint64_t until, struct lines l)
 		if (n < 0)
 			report("cannot read a log: %s", strerror(errno));
 		if (n <= 0 || out.failed)
-			return;
+			return n >= 0;
 		l.length = (size_t)n;
 		show_lines(s, &l);
 	}
@@ -141,7 +143,8 @@ deliver_feed(struct sender *s, struct feed *f, uint64_t until)
 {
 	if (f->reader.position >= until)
 		return;
-	deliver(s, &f->reader, until, (struct lines){ .own = f });
+	/* what could not be read is sent after the next wake-up */
+	(void)deliver(s, &f->reader, until, (struct lines){ .own = f });
 }
 
 /* Stores how far the client has acknowledged each room: as far as it was sent, or as was noted. */
@@ -149,7 +152,7 @@ static void
 store_acked(struct sender *s, bool all)
 {
 	for (int i = 0; i < s->top; i++)
-		if (s->feeds[i].used)
+		if (s->feeds[i].used && !s->feeds[i].gap)
 			atomic_store(&s->box->acked[s->feeds[i].room], all ? s->feeds[i].reader.position : s->feeds[i].noted);
 }
 
@@ -199,9 +202,10 @@ flush(struct sender *s)
 	atomic_store(&s->box->written, out.written);
 	for (int i = 0; i < s->top; i++) {
 		const struct feed *f = &s->feeds[i];
+		bool marked = f->used && !f->gap;
 
-		moved = moved || (f->used && f->reader.position != s->box->sent[f->room]);
-		if (f->used)
+		moved = moved || (marked && f->reader.position != s->box->sent[f->room]);
+		if (marked)
 			atomic_store(&s->box->sent[f->room], f->reader.position);
 	}
 	if (moved && !s->unacked && s->me->account[0] != '\0') { /* the others have no read markers */
@@ -246,6 +250,7 @@ follow(struct sender *s, const struct mail_item *item, struct slice folder)
 	s->feeds[i].used = true;
 	s->feeds[i].room = item->room;
 	s->feeds[i].owns = 0;
+	s->feeds[i].gap = strcmp(s->unread, path) == 0;
 	s->feeds[i].seen = item->end;
 	s->feeds[i].noted = 0; /* the replay before it may be in flight */
 	s->again = true; /* a commit meanwhile would not wake SEND again */
@@ -275,6 +280,36 @@ note_own(struct sender *s, const struct mail_item *item)
 	(void)feed_own(f, item->first, item->end);
 }
 
+/* Sends the lines of a replay. Returns false if its log could not be read. */
+static bool
+deliver_old(struct sender *s, const struct mail_item *item, const char *folder, struct lines how)
+{
+	struct reader r;
+	bool fine;
+
+	if (!reader_open(&r, s->data, folder, item->end)) {
+		report("cannot read %s: %s", folder, strerror(errno));
+		return false;
+	}
+	fine = reader_back(&r, item->end, item->count) && deliver(s, &r, item->end, how);
+	reader_close(&r);
+	return fine;
+}
+
+/* Tells the client that a replay is not complete. The read marker stays where it is, so that the
+ * next session of the device is sent the rest. */
+static void
+note_unread(struct sender *s, const char *folder, struct slice room)
+{
+	char line[256];
+	int n = snprintf(line, sizeof line, "NOTICE * :Messages of %.*s that you missed could not be read: to see them, connect again later\r\n", (int)room.length, room.at);
+
+	if (n > 0 && (size_t)n < sizeof line)
+		outbox_add(&out, (struct slice){ line, (size_t)n });
+	snprintf(s->unread, sizeof s->unread, "%s", folder);
+	atomic_store(&s->box->unread, true);
+}
+
 /* Replays lines, in a batch if the client supports that. text: FOLDER ROOM MS. */
 static void
 replay(struct sender *s, const struct mail_item *item, struct slice text)
@@ -282,21 +317,21 @@ replay(struct sender *s, const struct mail_item *item, struct slice text)
 	char folder[PATH_MAX_ROOM], tag[VIEW_EXTRA_MAX + 1], line[256];
 	struct slice path = slice_cut(&text, ' '), room = slice_cut(&text, ' ');
 	unsigned long long since = 0;
-	struct reader r;
-	bool batch = s->caps & CAP_BATCH;
+	bool batch = s->caps & CAP_BATCH, fine;
 	int n;
 
-	if (!slice_copy(path, folder, sizeof folder) || !reader_open(&r, s->data, folder, item->end))
+	if (!slice_copy(path, folder, sizeof folder))
 		return;
+	s->unread[0] = '\0';
 	(void)slice_number(text, UINT64_MAX, &since);
 	n = snprintf(tag, sizeof tag, "batch=h%lu", ++s->batches);
 	if (batch && n > 0 && (n = snprintf(line, sizeof line, "BATCH +%s chathistory %.*s\r\n", tag + 6, (int)room.length, room.at)) > 0)
 		outbox_add(&out, (struct slice){ line, (size_t)n });
-	if (reader_back(&r, item->end, item->count))
-		deliver(s, &r, item->end, (struct lines){ .batch = batch ? tag : NULL, .after = item->first, .since = since, .replay_ms = clock_now() });
+	fine = deliver_old(s, item, folder, (struct lines){ .batch = batch ? tag : NULL, .after = item->first, .since = since, .replay_ms = clock_now() });
 	if (batch && (n = snprintf(line, sizeof line, "BATCH -%s\r\n", tag + 6)) > 0)
 		outbox_add(&out, (struct slice){ line, (size_t)n });
-	reader_close(&r);
+	if (!fine)
+		note_unread(s, folder, room);
 	flush(s); /* when RECV sees this item as done, it was sent */
 }
 

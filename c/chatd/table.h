@@ -99,6 +99,7 @@ struct box {
 	 * acked how far the client's system is known to have acknowledged it; 0: not followed yet. */
 	_Atomic uint64_t sent[ROOMS_MAX], acked[ROOMS_MAX];
 	_Atomic uint64_t written; /* bytes that were written to the connection */
+	_Atomic bool unread; /* a replay could not be read; RECV clears it */
 };
 
 struct table {

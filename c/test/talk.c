@@ -15,6 +15,7 @@ static const struct { const char *name; void (*run)(void); } tests[] = {
 	{ "history", test_history }, { "marks", test_marks }, { "topic", test_topic }, { "direct", test_direct },
 	{ "bans", test_bans }, { "marks of the killed", test_marks_of_the_killed },
 	{ "in flight elsewhere", test_in_flight_elsewhere }, { "in flight before PART", test_in_flight_before_part },
+	{ "unreadable log", test_unreadable_log },
 	{ "login", test_login }, { "guessing", test_guessing }, { "scram", test_scram_login }, { "slow reader", test_slow_reader },
 	{ "death", test_death }, { "stop", test_stop }, { "crash", test_crash }, { "second server", test_second_server }, { "daemon", test_daemon }, { "client", test_client },
 };

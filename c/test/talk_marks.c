@@ -4,6 +4,7 @@
 #include "talk.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* More than the receive buffer of a narrow peer holds, less than the send buffer of the server. */
@@ -107,5 +108,50 @@ test_in_flight_before_part(void)
 	peer_say(&again, "JOIN #room");
 	peer_expect(&again, " PART ");
 	peer_expect_without(&again, " 366 ", "] ");
+	end();
+}
+
+/* Runs a command in the folder of the room's log. */
+static void
+in_room(const char *command)
+{
+	char text[512];
+
+	snprintf(text, sizeof text, "cd %s/rooms/*room && %s", s.data, command);
+	check(system(text) == 0, "the test can change the log: %s", text);
+}
+
+/* A replay whose log could not be read does not count as received, nor do the messages after it:
+ * the device is replayed all of them later. */
+void
+test_unreadable_log(void)
+{
+	server_make(&s, chatd);
+	server_account(&s, "ann", "long password");
+	server_start(&s, arguments);
+	peer_join(&bob, &s, "bob", "", "#room");
+	peer_say(&bob, "PRIVMSG #room :one");
+	peer_sync(&bob);
+	peer_close(&bob);
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
+	in_room(": >$(printf %020d.log $(wc -c <00000000000000000000.log))"); /* a second segment */
+	server_start(&s, arguments);
+	peer_join(&bob, &s, "bob", "", "#room");
+	in_room("mv 00000000000000000000.log kept && mkdir 00000000000000000000.log");
+	peer_connect(&ann, &s);
+	log_in(&ann);
+	peer_expect_without(&ann, "NOTICE * :Messages of #room that you missed could not be read", "one");
+	peer_expect(&ann, " 366 ");
+	peer_say(&bob, "PRIVMSG #room :two");
+	peer_expect(&ann, ":two");
+	peer_say(&ann, "QUIT");
+	peer_expect_end(&ann);
+	peer_close(&ann);
+	in_room("rmdir 00000000000000000000.log && mv kept 00000000000000000000.log");
+	peer_connect(&again, &s);
+	log_in(&again);
+	peer_expect_without(&again, "] one", "two");
+	peer_expect(&again, "] two");
+	peer_expect(&again, " 366 ");
 	end();
 }
