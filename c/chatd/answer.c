@@ -61,6 +61,16 @@ answers_flush(struct client *c)
 }
 
 void
+answers_now(struct client *c)
+{
+	struct mail_item item = { .type = MAIL_TEXT, .room = MAIL_NO_ROOM };
+
+	if (mail_write(c->mail, &item, buffer_slice(&c->answers), MAIL_BYTES))
+		c->answers.length = 0;
+	session_wake(c->me);
+}
+
+void
 mail_self(struct client *c, const struct mail_item *item, struct slice text)
 {
 	answers_flush(c);

@@ -97,6 +97,9 @@ void numeric(struct client *c, int number, const char *format, ...) __attribute_
 /* Sends "FAIL COMMAND CODE :text" (IRCv3 standard replies). */
 void fail(struct client *c, const char *command, const char *code, const char *text);
 void answers_flush(struct client *c);
+/* The same without waiting: while the mailbox has no room, the replies stay. No own message may be
+ * waiting for them: answers_flush was called before. */
+void answers_now(struct client *c);
 /* Appends an item to the client's own mail after the replies so far; waits while it is full. */
 void mail_self(struct client *c, const struct mail_item *item, struct slice text);
 /* Waits until SEND has processed all mail. */

@@ -1,4 +1,5 @@
-/* NAMES, LIST, WHO, MODE. The data is copied under the lock and sent after it is released. */
+/* NAMES, LIST, WHO, MODE. The data is copied under the lock and sent after it is released, except
+ * the names of a room that is not large. */
 #include "client.h"
 
 #include "state.h"
@@ -6,7 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LIST_BYTES = SESSIONS_MAX * (NICK_MAX + 2), WORDS_MAX = 400 };
+enum {
+	LIST_BYTES = SESSIONS_MAX * (NICK_MAX + 2),
+	WORDS_MAX = 400,
+	NAMES_NOW_MAX = 3000, /* bytes of names whose replies fit the buffer */
+};
 
 static char list[LIST_BYTES]; /* uses memory only as far as it is written */
 
@@ -49,27 +54,43 @@ may_see(const struct client *c, const struct room *r)
 	return !r->direct && (!state_has(r, 's') || room_has(r, c->number));
 }
 
-void
-names_of(struct client *c, struct slice room)
+static void
+reply_names(struct client *c, const char *name, struct slice nicks)
 {
-	char name[ROOM_MAX + 1] = "*";
-	struct slice nicks = { "", 0 };
-	int i;
-
-	(void)slice_copy(room, name, sizeof name);
-	names_take(c->t);
-	i = room_find(c->t, room);
-	if (i >= 0 && may_see(c, &c->t->rooms[i])) {
-		nicks = collect(c, &c->t->rooms[i]);
-		snprintf(name, sizeof name, "%.*s", ROOM_MAX, c->t->rooms[i].name);
-	}
-	names_release(c->t);
 	while (nicks.length > 0) {
 		struct slice some = take_words(&nicks);
 
 		numeric(c, 353, "= %s :%.*s", name, (int)some.length, some.at);
 	}
 	numeric(c, 366, "%s :End of NAMES list", name);
+}
+
+/* Other processes mail their JOINs and PARTs under names, so names sent under it, too, are in order
+ * with them. A list that is too long for that is sent later, as is one for a full mailbox. */
+void
+names_of(struct client *c, struct slice room)
+{
+	char name[ROOM_MAX + 1] = "*";
+	struct slice nicks = { "", 0 };
+	bool now;
+	int i;
+
+	(void)slice_copy(room, name, sizeof name);
+	answers_flush(c); /* under names nothing may wait */
+	names_take(c->t);
+	i = room_find(c->t, room);
+	if (i >= 0 && may_see(c, &c->t->rooms[i])) {
+		nicks = collect(c, &c->t->rooms[i]);
+		snprintf(name, sizeof name, "%.*s", ROOM_MAX, c->t->rooms[i].name);
+	}
+	now = nicks.length <= NAMES_NOW_MAX;
+	if (now) {
+		reply_names(c, name, nicks);
+		answers_now(c);
+	}
+	names_release(c->t);
+	if (!now)
+		reply_names(c, name, nicks);
 }
 
 void

@@ -12,6 +12,7 @@
 
 static const struct { const char *name; void (*run)(void); } tests[] = {
 	{ "talk", test_talk }, { "burst", test_burst }, { "hostile", test_hostile }, { "everybody", test_everybody }, { "limits", test_limits },
+	{ "names order", test_names_order },
 	{ "history", test_history }, { "marks", test_marks }, { "topic", test_topic }, { "direct", test_direct },
 	{ "bans", test_bans }, { "marks of the killed", test_marks_of_the_killed },
 	{ "in flight elsewhere", test_in_flight_elsewhere }, { "in flight before PART", test_in_flight_before_part },

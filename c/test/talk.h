@@ -26,6 +26,7 @@ void test_marks_of_the_killed(void);
 void test_in_flight_elsewhere(void);
 void test_in_flight_before_part(void);
 void test_unreadable_log(void);
+void test_names_order(void);
 
 /* talk_login.c */
 void test_login(void);

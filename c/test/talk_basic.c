@@ -203,3 +203,33 @@ test_limits(void)
 	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
 	server_remove(&s);
 }
+
+/* A list of names has the members that its place among the JOINs and PARTs says. */
+void
+test_names_order(void)
+{
+	enum { ROUNDS = 400, LISTS = 3 };
+	bool in = true;
+
+	server_make(&s, chatd);
+	server_start(&s, arguments);
+	peer_join(&bob, &s, "bob", "", "#room");
+	peer_join(&ann, &s, "ann", "", "#room");
+	peer_expect(&bob, ":ann!");
+	for (int i = 0; i < ROUNDS; i++) {
+		peer_say(&ann, "PART #room\r\nJOIN #room");
+		peer_say(&bob, "NAMES #room\r\nNAMES #room\r\nNAMES #room");
+		for (int lists = 0; lists < LISTS; lists += strstr(bob.line, " 366 ") != NULL) {
+			check(peer_line(&bob), "NAMES is answered before the connection ends");
+			if (strncmp(bob.line, ":ann!", 5) == 0)
+				in = strstr(bob.line, " JOIN ") != NULL;
+			if (strstr(bob.line, " 353 ") != NULL)
+				check((strstr(bob.line, "ann") != NULL) == in, "after ann's %s, NAMES lists her accordingly; got \"%s\"", in ? "JOIN" : "PART", bob.line);
+		}
+		peer_expect(&ann, " 366 ");
+	}
+	peer_close(&ann);
+	peer_close(&bob);
+	check(server_stop(&s) == 0, "after SIGTERM the server exits with status 0");
+	server_remove(&s);
+}
