@@ -145,29 +145,39 @@ func (s *Service) Close() error {
 	return s.closeFiles()
 }
 
-// closeTimeout is how long Close waits for pending commits, and for the disk after that.
+// closeTimeout is how long Close waits for pending commits, and after that for each file.
 const closeTimeout = 5 * time.Second
 
 // errDiskHangs reports that files were not closed. No message that was acknowledged is affected.
 var errDiskHangs = fmt.Errorf("chat: the disk did not answer within %v: files were not closed, check the disk", closeTimeout)
 
-// closeFiles closes all files. It waits for the disk no longer than closeTimeout.
+// closeFiles closes all files. It waits for the disk no longer than closeTimeout for each.
 func (s *Service) closeFiles() error {
-	// the goroutine below -> this call: its result; one value, not closed
-	closed := make(chan error, 1)
+	// the goroutine below -> this call: its result, and that a log was closed; one value each, not
+	// closed
+	closed, progress := make(chan error, 1), make(chan struct{}, 1)
 	go func() { // until the disk answers
 		s.saveNetworks()
 		errs := []error{s.accounts.Close()} // read markers first: the log of a room may hang
 		if s.index != nil {
 			errs = append(errs, s.index.Close())
 		}
-		closed <- errors.Join(append(errs, s.core.CloseLogs(), s.dataLock.Close())...)
+		logs := s.core.CloseLogs(func() {
+			select {
+			case progress <- struct{}{}:
+			default:
+			}
+		})
+		closed <- errors.Join(append(errs, logs, s.dataLock.Close())...)
 	}()
-	select {
-	case err := <-closed:
-		return err
-	case <-time.After(closeTimeout):
-		return errDiskHangs
+	for {
+		select {
+		case err := <-closed:
+			return err
+		case <-progress:
+		case <-time.After(closeTimeout):
+			return errDiskHangs
+		}
 	}
 }
 

@@ -151,8 +151,9 @@ func (s *Core) StopTasks() {
 	}
 }
 
-// CloseLogs closes the logs of all conversations. It waits for the disk. It is the last call.
-func (s *Core) CloseLogs() error {
+// CloseLogs closes the logs of all conversations, and calls closed after each. It waits for the
+// disk. It is the last call.
+func (s *Core) CloseLogs(closed func()) error {
 	var errs []error
 	for _, f := range s.openConversations() {
 		if s.frozenSessions == nil {
@@ -160,6 +161,7 @@ func (s *Core) CloseLogs() error {
 		} else { // after a handover another process uses the folders
 			errs = append(errs, f.log.Close())
 		}
+		closed()
 	}
 	return errors.Join(errs...)
 }

@@ -128,7 +128,7 @@ func (w *world) reopen() {
 	}
 	chat := w.chat
 	chat.withLock(chat.StopTasks)
-	if err := chat.CloseLogs(); err != nil {
+	if err := chat.CloseLogs(func() {}); err != nil {
 		w.trace("logs are not closed: %v", err)
 	}
 	if w.hasEnded() {
@@ -185,7 +185,7 @@ func (w *world) move(old *shell) {
 	}
 	old.withLock(func() { old.BeginClosing() })
 	old.withLock(old.StopTasks)
-	old.CloseLogs()
+	old.CloseLogs(func() {})
 	if err := old.accounts.Close(); err != nil { // read markers are lost
 		w.trace("the accounts are not closed: %v", err)
 		for _, l := range w.links {

@@ -168,7 +168,7 @@ func (w *world) leave() {
 	}
 	w.stop()
 	chat.withLock(chat.StopTasks)
-	chat.CloseLogs()
+	chat.CloseLogs(func() {})
 	chat.accounts.Close()
 }
 

@@ -257,5 +257,5 @@ func (s *shell) close() error {
 	s.untilIdle()
 	s.withLock(s.SaveReadMarkers)
 	s.withLock(s.StopTasks)
-	return errors.Join(s.CloseLogs(), s.accounts.Close())
+	return errors.Join(s.CloseLogs(func() {}), s.accounts.Close())
 }
