@@ -30,9 +30,9 @@
 //
 // # When something is full
 //
-// The queues of the pools have room for every conversation and session, so Put never blocks. A
-// session with maxPendingMessages undelivered messages stops reading input. A client that lets
-// Outbox bytes queue up is disconnected. It reconnects and misses nothing, because the log has
+// The queues of the pools have room for every conversation and session, so Put never blocks for
+// them. A session with maxPendingMessages undelivered messages stops reading input. A client that
+// lets Outbox bytes queue up is disconnected. It reconnects and misses nothing, because the log has
 // every message. Messages that the disk does not take are refused, each with a reply to its sender.
 //
 // # Upgrades

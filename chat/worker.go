@@ -42,8 +42,9 @@ func (s *Service) endCall(few []*core.Task) ([]*core.Task, []core.Timer) {
 	return s.core.End(few)
 }
 
-// putJob gives the job of a task to its worker pool. Put does not block: the queues have room for
-// all tasks.
+// putJob gives the job of a task to its worker pool. The queues have room for all tasks of
+// sessions and conversations. Put waits only if administrators have more than maxServiceTasks tasks
+// at once.
 func (s *Service) putJob(t *core.Task) {
 	if s.pools[t.Pool].Put([]*core.Task{t}) == 0 {
 		s.stopTask(t, core.ErrStopping)

@@ -115,7 +115,7 @@ bool log_flock(int fd);
 void log_unlock(int fd);
 /* log_try_flock takes a lock if it is free. */
 bool log_try_flock(int fd);
-/* Discards all uncommitted batches; broken then says whether that is still to be done. The caller
+/* Discards all uncommitted batches, and sets broken to whether that is still to be done. The caller
  * holds both locks. */
 bool log_discard(struct log *l);
 /* Reports whether the open segment is the last one and its lines end at END: there is no byte

@@ -19,7 +19,8 @@ import (
 )
 
 // world is a whole chat by seed: persons, administrators, a disk that fails and loses power, and
-// the core between them. The seed chooses who does what, which step is next and how time passes.
+// the core between them. The seed chooses what each person does, which step is next, and how time
+// passes.
 type world struct {
 	t       testing.TB
 	seed    uint64
