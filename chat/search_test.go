@@ -24,7 +24,11 @@ func searcher(s *server, name string) *client {
 func (c *client) found(attributes string) (lines []string) {
 	c.t.Helper()
 	c.send("SEARCH :" + attributes)
-	c.until(" BATCH +")
+	for line := ""; !strings.Contains(line, " BATCH +"); {
+		if line = c.until(" "); strings.Contains(line, " FAIL SEARCH ") {
+			c.t.Fatalf("%s: SEARCH %s: got %q, want results", c.name, attributes, line)
+		}
+	}
 	for {
 		line, ok := c.line()
 		switch {

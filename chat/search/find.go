@@ -32,6 +32,9 @@ type Options struct {
 	OldestFirst  bool // the oldest results, in ascending order, instead of the newest
 	MessagesOnly bool // only PRIVMSG and NOTICE, no topics
 
+	// Snippets fills Result.Snippet. An excerpt takes time quadratic in the matches of its message.
+	Snippets bool
+
 	// Rooms whose index may lag behind their log. The unindexed ends of their logs are searched
 	// too.
 	Lagging []data.Room
@@ -44,7 +47,8 @@ type Result struct {
 	MsgID  string    `json:"msgid"`
 	Time   time.Time `json:"time"`
 	Nick   string    `json:"nick"`
-	// An excerpt of the text. HighlightStart and HighlightEnd enclose the matched words.
+	// An excerpt of the text, if Options.Snippets. HighlightStart and HighlightEnd enclose the
+	// matched words.
 	Snippet string   `json:"snippet"`
 	Path    string   `json:"-"` // data.Room.Path
 	Line    log.Line `json:"-"` // as it is in the log; owned by the caller
@@ -155,8 +159,24 @@ func (f *finder) readLine(path, id string, place int64) (log.Line, error) {
 	return line, err
 }
 
-// snippet is the SQL expression of Result.Snippet.
-var snippet = "snippet(texts, 0, char(" + strconv.Itoa(HighlightStart) + "), char(" + strconv.Itoa(HighlightEnd) + "), '…', 24)"
+// SQL expressions of Result.Snippet. matchSnippet needs a query with words.
+const (
+	noSnippet    = "''"
+	firstSnippet = "substr(texts.text, 1, 100)"
+)
+
+var matchSnippet = "snippet(texts, 0, char(" + strconv.Itoa(HighlightStart) + "), char(" + strconv.Itoa(HighlightEnd) + "), '…', 24)"
+
+// snippet returns the SQL expression of Result.Snippet.
+func snippet(hasWords bool, o Options) string {
+	switch {
+	case !o.Snippets:
+		return noSnippet
+	case hasWords:
+		return matchSnippet
+	}
+	return firstSnippet
+}
 
 // foldedName returns the folded name of the room or conversation that a query names.
 func foldedName(in string) string {
@@ -171,13 +191,12 @@ func foldedName(in string) string {
 func statement(q Query, o Options) (text string, values []any) {
 	wants, not := q.matchExpressions()
 	var b strings.Builder
-	from, shown := "messages CROSS JOIN texts ON texts.rowid = messages.n", "substr(texts.text, 1, 100)"
+	from := "messages CROSS JOIN texts ON texts.rowid = messages.n"
 	order := "messages.n"
 	if wants != "" {
 		from, order = "texts CROSS JOIN messages ON messages.n = texts.rowid", "texts.rowid"
-		shown = snippet
 	}
-	b.WriteString("SELECT rooms.name, rooms.path, rooms.id, messages.place, " + shown + " FROM " + from + " CROSS JOIN rooms ON rooms.n = messages.room WHERE TRUE")
+	b.WriteString("SELECT rooms.name, rooms.path, rooms.id, messages.place, " + snippet(wants != "", o) + " FROM " + from + " CROSS JOIN rooms ON rooms.n = messages.room WHERE TRUE")
 	where := func(condition string, value ...any) {
 		b.WriteString(" AND " + condition)
 		values = append(values, value...)

@@ -60,6 +60,7 @@ func find(t *testing.T, x *Index, query string, o Options) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.Snippets = true
 	found, err := x.Find(t.Context(), q, o)
 	if err != nil {
 		t.Fatal(err)

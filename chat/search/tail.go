@@ -193,7 +193,9 @@ type candidate struct {
 func (s *tailScan) filterCandidates(ctx context.Context, all []candidate) (_ []candidate, err error) {
 	if len(s.q.terms) == 0 {
 		for i := range all {
-			all[i].snippet = firstRunes(all[i].text, 100)
+			if s.o.Snippets {
+				all[i].snippet = firstRunes(all[i].text, 100)
+			}
 		}
 		return all, nil
 	}
@@ -201,7 +203,7 @@ func (s *tailScan) filterCandidates(ctx context.Context, all []candidate) (_ []c
 		return nil, nil
 	}
 	if s.matcher == nil {
-		if s.matcher, err = newMatcher(ctx, s.q); err != nil {
+		if s.matcher, err = newMatcher(ctx, s.q, s.o); err != nil {
 			return nil, err
 		}
 	}
@@ -222,10 +224,10 @@ func firstRunes(s string, n int) string {
 type matcher struct {
 	db        *sql.DB
 	statement string // SQL
-	args      []any
+	arg       string // of statement
 }
 
-func newMatcher(ctx context.Context, q Query) (*matcher, error) {
+func newMatcher(ctx context.Context, q Query, o Options) (*matcher, error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
@@ -236,15 +238,14 @@ func newMatcher(ctx context.Context, q Query) (*matcher, error) {
 	}
 	m := &matcher{db: db}
 	wants, not := q.matchExpressions()
+	where, arg := "texts MATCH ?", wants
 	switch {
 	case wants == "":
-		m.statement, m.args = "SELECT rowid, substr(text, 1, 100) FROM texts WHERE rowid NOT IN (SELECT rowid FROM texts WHERE texts MATCH ?)", []any{not}
-	case not == "":
-		m.statement, m.args = "SELECT rowid, "+snippet+" FROM texts WHERE texts MATCH ?", []any{wants}
-	default:
-		m.statement, m.args = "SELECT rowid, "+snippet+" FROM texts WHERE texts MATCH ?", []any{"(" + wants + ") NOT (" + not + ")"}
+		where, arg = "rowid NOT IN (SELECT rowid FROM texts WHERE texts MATCH ?)", not
+	case not != "":
+		arg = "(" + wants + ") NOT (" + not + ")"
 	}
-	m.statement += " ORDER BY rowid"
+	m.statement, m.arg = "SELECT rowid, "+snippet(wants != "", o)+" FROM texts WHERE "+where+" ORDER BY rowid", arg
 	return m, nil
 }
 
@@ -265,7 +266,7 @@ func (m *matcher) filterCandidates(ctx context.Context, all []candidate) (fits [
 			return nil, err
 		}
 	}
-	rows, err := tx.QueryContext(ctx, m.statement, m.args...)
+	rows, err := tx.QueryContext(ctx, m.statement, m.arg)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func TestUnindexedMessagesAreFoundLikeIndexedOnes(t *testing.T) {
 	x := index(t, dir)
 	queries := []string{"boat", "boat*", "uber", "über", "BLUE boat", `"blue boat"`, "boat -blue", "лодка", "zurich*", "don't", "k", "from:ann", "from:BOB fish", "日本語", "cafe -a -from",
 		"in:#A boat", "in:bob,ann a", "from:ann -boat", "2", "x2", "after:2026-11-21T12:00:00Z before:2026-11-21T12:00:00.2Z boat", "nothing"}
-	options := []Options{{}, {Limit: 500}, {Limit: 7, OldestFirst: true, MessagesOnly: true}, {Limit: 500, OldestFirst: true, RoomPaths: []string{rooms[0].Path, rooms[2].Path}}}
+	options := []Options{{Snippets: true}, {Limit: 500}, {Limit: 7, OldestFirst: true, MessagesOnly: true}, {Limit: 500, Snippets: true, OldestFirst: true, RoomPaths: []string{rooms[0].Path, rooms[2].Path}}}
 	// Number of options per query and round, at most 4.
 	asked := testsize.Of(t, "WEIR_SEARCH_OPTIONS", 1)
 	for round := range 3 {
@@ -53,6 +53,9 @@ func TestUnindexedMessagesAreFoundLikeIndexedOnes(t *testing.T) {
 					}
 					list := into(answers[key])
 					for _, r := range found {
+						if o.Snippets != (r.Snippet != "") {
+							t.Errorf("%s: got the snippet %q, want one: %v", text, r.Snippet, o.Snippets)
+						}
 						*list = append(*list, fmt.Sprintf("%d %s %s %s %s", r.Time.UnixMilli(), r.Room, r.Nick, r.Snippet, r.MsgID))
 					}
 					*list = sortSameTime(*list, o.Limit)
@@ -131,7 +134,7 @@ func TestFilterNeverRejectsAnIndexMatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := newMatcher(t.Context(), q)
+		m, err := newMatcher(t.Context(), q, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

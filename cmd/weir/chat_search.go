@@ -48,7 +48,7 @@ func (c *chatSearchCmd) Run(ctx context.Context, t *terminal) error {
 	if err := x.Update(ctx); err != nil {
 		return err
 	}
-	found, err := x.Find(ctx, q, search.Options{Limit: c.Limit})
+	found, err := x.Find(ctx, q, search.Options{Limit: c.Limit, Snippets: true})
 	if err != nil {
 		return err
 	}
