@@ -283,6 +283,7 @@ func (c *Client) forget(l Lease) {
 
 // event reports an event.
 func (c *Client) event(e Event) {
+	c.publish() // OnEvent may call Stats
 	if c.cfg.OnEvent != nil {
 		c.cfg.OnEvent(e)
 	}
