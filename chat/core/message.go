@@ -142,24 +142,6 @@ func (s *Session) storeMessage(f *conversation, m *message, target string) {
 	s.deferredReply = true
 }
 
-// sendUnstored sends a message that is not stored. Its sender receives it only with echo-message.
-func (s *Session) sendUnstored(m *message, target string, send func(*notification)) {
-	params := []string{target}
-	if m.command != "TAGMSG" {
-		params = append(params, m.lines[0].text)
-	}
-	n := s.svc.userNotification(s.user, nil, m.command, params...)
-	n.tags = append(n.tags, (";msgid=" + s.svc.newUnstoredID())...)
-	if m.tags != "" {
-		n.tags = append(append(n.tags, ';'), m.tags...)
-	}
-	if m.command == "TAGMSG" {
-		n.requiredCaps = irc.CapMessageTags
-	}
-	n.requester, n.skipRequester = s, !s.has(irc.CapEchoMessage)
-	send(n)
-}
-
 // sendToRank sends a message to the members of a room that have one of the ranks.
 func (s *Session) sendToRank(m *message, ranks string) {
 	target := m.target

@@ -95,7 +95,10 @@ func (s *Session) labelReplies() {
 // isOneBatch reports whether lines are exactly one batch, which takes a label like a single line.
 func isOneBatch(lines string) bool {
 	source, rest, is := strings.Cut(lines, " BATCH +")
-	if !is || strings.ContainsAny(source, " \r") { // tags, or a line before the batch
+	if tags, behind, _ := strings.Cut(source, " "); strings.HasPrefix(tags, "@") {
+		source = behind
+	}
+	if !is || strings.ContainsAny(source, " \r") { // a line before the batch
 		return false
 	}
 	end := source + " BATCH -" + rest[:strings.IndexAny(rest, " \r")] + "\r\n"
@@ -179,8 +182,9 @@ type notification struct {
 	tags, body []byte
 	// session whose command caused it, which receives it among its replies; nil: none
 	requester     *Session
-	skipRequester bool     // the requester does not receive it
-	requiredCaps  irc.Caps // capabilities that a receiver must have
+	skipRequester bool               // the requester does not receive it
+	requiredCaps  irc.Caps           // capabilities that a receiver must have
+	multiline     *unstoredMultiline // replaces body; nil: body is all
 	views         [irc.Views][]byte
 }
 
@@ -212,7 +216,11 @@ func (n *notification) line(s *Session) []byte {
 		return nil
 	}
 	v := caps.View()
-	if n.views[v] == nil {
+	switch {
+	case n.views[v] != nil:
+	case n.multiline != nil:
+		n.views[v] = n.multiline.append(nil, v, n.tags)
+	default:
 		n.views[v] = irc.AppendView(nil, v, "", n.tags, n.body)
 	}
 	return n.views[v]
