@@ -134,7 +134,8 @@ func (s *Session) storeMessage(f *conversation, m *message, target string) {
 				p.entry.Tags += ";draft/multiline-concat"
 			}
 		}
-		if i == 0 && s.has(irc.CapEchoMessage) || p.lastLine && !s.has(irc.CapEchoMessage) {
+		hasReply := i == 0 && s.has(irc.CapEchoMessage) || p.lastLine && !s.has(irc.CapEchoMessage)
+		if hasReply && !s.deferredReply { // of several targets the first has the label
 			p.label = s.label
 		}
 		f.put(p)

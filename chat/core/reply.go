@@ -79,7 +79,7 @@ func (s *Session) labelReplies() {
 	case s.replyBatch != "":
 		s.addToReplyBatch()
 		s.reply("BATCH", "-"+s.replyBatch)
-	case lines == 0 && s.deferredReply: // deliver sends the labeled reply
+	case s.deferredReply: // deliver sends the labeled reply; these have no label, such as RPL_AWAY
 	case lines == 0:
 		s.replies = s.svc.appendAck(s.replies, label)
 	case lines == 1 || isOneBatch(string(replies)):
