@@ -13,7 +13,7 @@ const maxTargets = 4
 
 // cmdMessage handles PRIVMSG, NOTICE and TAGMSG.
 func (s *Session) cmdMessage(m *irc.Message) {
-	if _, ref := m.GetTag("batch"); ref != "" && s.multiline != nil && m.Command != "TAGMSG" {
+	if _, ref := m.GetTag("batch"); ref != "" && s.has(irc.CapMultiline) && m.Command != "TAGMSG" {
 		s.addMultilineLine(ref, m)
 		return
 	}
@@ -188,9 +188,13 @@ func (s *Session) cmdBatch(m *irc.Message) {
 	}
 }
 
-// addMultilineLine adds a line to the batch.
+// addMultilineLine adds a line to the batch, or refuses it if there is none.
 func (s *Session) addMultilineLine(ref string, m *irc.Message) {
 	b := s.multiline
+	if b == nil {
+		s.fail("BATCH", "MULTILINE_INVALID", "The line was not sent: its batch was refused, or has not begun")
+		return
+	}
 	if b.faultCode != "" {
 		return
 	}
