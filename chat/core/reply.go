@@ -233,8 +233,12 @@ func (n *notification) sendToUser(u *user) {
 	}
 }
 
-// sendToRoom sends the line to all live subscribers of a room, and to the requester.
+// sendToRoom sends the line to all live subscribers of a room, and to the requester. The requester
+// is charged for them.
 func (n *notification) sendToRoom(r *room) {
+	if n.requester != nil {
+		n.requester.chargeItems(len(r.subscriptions))
+	}
 	for _, sub := range r.subscriptions {
 		if sub.state == live || sub.session == n.requester {
 			n.sendTo(sub.session)

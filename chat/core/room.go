@@ -358,6 +358,7 @@ func (s *Session) sendNames(r *room) {
 	if r.hasFlag('s') {
 		kind = "@"
 	}
+	s.chargeItems(len(r.members))
 	var words []string
 	for u, m := range r.members {
 		if !s.user.canSee(u) {

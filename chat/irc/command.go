@@ -14,14 +14,14 @@ const (
 type Command struct {
 	Min  int // least number of parameters
 	When When
-	Free bool // exempt from flood limits: it is cheap and answers the server
+	Free bool // exempt from flood limits: it ends the connection
 }
 
 // Commands lists the known commands.
 var Commands = map[string]Command{
 	"CAP": {Min: 1, When: Always}, "NICK": {When: Always}, "USER": {Min: 4, When: Always}, "PASS": {Min: 1, When: Always},
-	"AUTHENTICATE": {Min: 1, When: Always}, "PING": {Min: 1, When: Always}, "PONG": {When: Always, Free: true}, "QUIT": {When: Always, Free: true},
-	"AWAY": {When: Always}, "BATCH": {Min: 1, Free: true}, "REGISTER": {Min: 3, When: Always}, "VERIFY": {Min: 2, When: Always},
+	"AUTHENTICATE": {Min: 1, When: Always}, "PING": {Min: 1, When: Always}, "PONG": {When: Always}, "QUIT": {When: Always, Free: true},
+	"AWAY": {When: Always}, "BATCH": {Min: 1}, "REGISTER": {Min: 3, When: Always}, "VERIFY": {Min: 2, When: Always},
 
 	"JOIN": {Min: 1}, "PART": {Min: 1}, "NAMES": {}, "TOPIC": {Min: 1}, "LIST": {}, "INVITE": {}, "KICK": {Min: 2}, "MODE": {Min: 1}, "RENAME": {Min: 2},
 	"PRIVMSG": {}, "NOTICE": {}, "TAGMSG": {Min: 1}, "REDACT": {Min: 2}, "CHATHISTORY": {}, "SEARCH": {Min: 1}, "FILEHOST": {Min: 1}, "UPLOAD": {}, "MARKREAD": {}, "METADATA": {Min: 2},
