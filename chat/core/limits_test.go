@@ -203,7 +203,7 @@ func (s *server) bigRoom() *client {
 		s.client("member" + itoa(i)).register().send("JOIN #big" + []string{"", ",#room" + itoa(i)}[min(1, 15/(i+1))])
 	}
 	s.chat.untilIdle()
-	c := s.clientFrom("mallory", Peer{Addr: netip.MustParseAddr("192.0.2.1")}).register("draft/no-implicit-names")
+	c := s.clientFrom("mallory", Peer{Addr: netip.MustParseAddr("192.0.2.1")}).register("draft/no-implicit-names", "draft/metadata-2")
 	c.send("JOIN #big")
 	c.until(" JOIN #big")
 	s.chat.untilIdle()
@@ -220,7 +220,7 @@ func TestCommandsCountByWhatTheyCost(t *testing.T) {
 		costs int
 	}{
 		{"PING x", 1}, {"WHO #big", 3}, {"NAMES #big", 3}, {"TAGMSG #big", 3}, {"NICK mallory2", 3}, {"SETNAME :Mallory", 3}, {"AWAY :gone", 3},
-		{"PART #big", 3}, {"JOIN #big", 3}, {"LIST", 1}, {"LIST " + strings.Repeat("*a,", 31) + "*b", 3},
+		{"METADATA #big SYNC", 3}, {"METADATA * SUB key", 3}, {"PART #big", 3}, {"JOIN #big", 3}, {"LIST", 1}, {"LIST " + strings.Repeat("*a,", 31) + "*b", 3},
 	} {
 		s.chat.clock = s.chat.clock.Add(11 * time.Second) // the limit has recovered
 		c.send(command.line)
