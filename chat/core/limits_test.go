@@ -196,7 +196,8 @@ func TestEveryLineCountsForTheRateLimit(t *testing.T) {
 	}
 }
 
-// bigRoom returns a client from elsewhere in a room with 512 other members. There are 15 other rooms.
+// bigRoom returns a client from elsewhere in a room with 512 other members. There are 15 other
+// rooms.
 func (s *server) bigRoom() *client {
 	s.t.Helper()
 	for i := range 2 * itemsPerCommand {
@@ -210,8 +211,8 @@ func (s *server) bigRoom() *client {
 	return c
 }
 
-// What a command costs grows with the members that it examines or notifies, and with the conditions
-// that it compares with each room.
+// The cost of a command grows with the members that it examines or notifies. That of LIST grows with
+// the conditions that it compares with each room.
 func TestCommandsCountByWhatTheyCost(t *testing.T) {
 	s := startServer(t, Options{PingAfter: time.Hour}).run()
 	c := s.bigRoom()
