@@ -312,7 +312,7 @@ func (s *Core) isNickTaken(nick string, by *Session) bool {
 	if u := s.findUser(nick); u != nil && u != by.user {
 		return true
 	}
-	if a := s.env.Accounts.Lookup(nick); a != nil && !a.Removed {
+	if a := s.env.Accounts.Lookup(nick); a != nil {
 		return irc.Fold(a.Name) != irc.Fold(by.accountName())
 	}
 	return false
