@@ -248,9 +248,8 @@ func (s *Session) sendWhox(fields, token string, u *user, r *room, at *member) {
 	if account == "" {
 		account = "0"
 	}
-	rank := "n/a"
 	values := map[byte]string{'t': token, 'c': roomNameOrStar(r), 'u': u.name, 'i': "255.255.255.255", 'h': u.host, 's': s.svc.fixed.Name, 'n': u.nick,
-		'f': s.whoFlags(u, at), 'd': "0", 'l': itoa(int(s.svc.now.Sub(u.lastSpokeAt).Seconds())), 'a': account, 'o': rank, 'r': u.realname}
+		'f': s.whoFlags(u, at), 'd': "0", 'l': itoa(int(s.svc.now.Sub(u.lastSpokeAt).Seconds())), 'a': account, 'o': "n/a", 'r': u.realname}
 	var params []string
 	for _, f := range []byte(irc.WhoxFields) {
 		if strings.IndexByte(fields, f) >= 0 {

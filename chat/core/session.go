@@ -11,8 +11,8 @@ import (
 	"weir/chat/irc"
 )
 
-// Session is the state machine of one connection: a serve.Session. Its owner is the goroutine or
-// event loop by which serve calls it, or a task.
+// Session is the state machine of one connection. Its owner is the goroutine or event loop by which
+// package serve calls it, or a task.
 type Session struct {
 	// Immutable.
 	svc  *Core
