@@ -211,8 +211,8 @@ func (s *server) bigRoom() *client {
 	return c
 }
 
-// The cost of a command grows with the members that it examines or notifies. That of LIST grows with
-// the conditions that it compares with each room.
+// The cost of a command grows with the members that it examines or notifies. That of LIST grows
+// with the conditions that it compares with each room.
 func TestCommandsCountByWhatTheyCost(t *testing.T) {
 	s := startServer(t, Options{PingAfter: time.Hour}).run()
 	c := s.bigRoom()

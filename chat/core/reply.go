@@ -326,6 +326,21 @@ func (s *Session) runCommand(m *irc.Message) {
 	} else {
 		s.finishCommand()
 	}
+	if s.deferredReply && s.task == nil {
+		s.sendBeforeDelivery()
+	}
+}
+
+// sendBeforeDelivery sends the replies so far, because a message was enqueued: its delivery, by
+// another goroutine, may write before the output of this turn is written.
+func (s *Session) sendBeforeDelivery() {
+	if len(s.replies) == 0 {
+		return
+	}
+	if !s.conn.Send(s.replies) {
+		s.svc.closeSlow(s)
+	}
+	s.replies, s.replyStart = s.replies[:0], 0
 }
 
 // checkCommand reports whether a command can be run. If not, it replies with the reason.
