@@ -326,14 +326,15 @@ func (s *Session) runCommand(m *irc.Message) {
 	} else {
 		s.finishCommand()
 	}
-	if s.deferredReply && s.task == nil {
-		s.sendBeforeDelivery()
+	if (s.deferredReply || irc.Commands[m.Command].Ordered) && s.task == nil {
+		s.sendInOrder()
 	}
 }
 
-// sendBeforeDelivery sends the replies so far, because a message was enqueued: its delivery, by
-// another goroutine, may write before the output of this turn is written.
-func (s *Session) sendBeforeDelivery() {
+// sendInOrder sends the replies so far. The output of a turn is written after the call of the core.
+// By then other goroutines may have written the delivery of a message that was enqueued, or what
+// another client has caused: a PART must not come before a list with its user.
+func (s *Session) sendInOrder() {
 	if len(s.replies) == 0 {
 		return
 	}
