@@ -254,7 +254,7 @@ func (s *Store) Problems() []error {
 	return slices.Concat(s.currentAccounts().problems, s.currentBans().problems)
 }
 
-// Lookup returns the account of a name in any spelling, nil if there is none.
+// Lookup returns the account of a name in any spelling, nil if there is none or it was removed.
 func (s *Store) Lookup(name string) *Account {
 	return s.currentAccounts().find(name)
 }

@@ -134,13 +134,10 @@ func (s *Core) schedule(f *conversation) {
 	}
 }
 
-// canCommit reports whether a batch may be committed: the conversation is not being renamed,
-// and need not wait for the end of its coalescing window.
+// canCommit reports whether a batch may be committed: the conversation is not being renamed, and
+// need not wait for the end of its coalescing window. It may open that window.
 func (f *conversation) canCommit() bool {
-	if f.renaming || f.awaitsWindow() {
-		return false
-	}
-	return true
+	return !f.renaming && !f.awaitsWindow()
 }
 
 // subscriptionOf returns the session's subscription, or nil.

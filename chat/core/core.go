@@ -132,7 +132,7 @@ func (s *Core) HasUnfinishedCommits() bool {
 func (s *Core) HasUnfinishedTasks() bool { return len(s.tasks) > 0 || s.HasUnfinishedCommits() }
 
 // BeginClosing refuses new connections from now on. It reports whether the core was open. The
-// caller then waits for the end of unfinished commits, and calls stopTasks and closeLogs.
+// caller then waits for the end of unfinished commits, and calls StopTasks and CloseLogs.
 func (s *Core) BeginClosing() (wasOpen bool) {
 	wasOpen = !s.closing
 	if wasOpen {

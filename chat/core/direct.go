@@ -24,7 +24,7 @@ func (s *Session) sendToUser(m *message) {
 	switch a := s.svc.env.Accounts.Lookup(m.target); {
 	case to != nil:
 		account = to.account
-	case from != "" && a != nil && !a.Removed && m.isStored():
+	case from != "" && a != nil && m.isStored():
 		account = a.Name
 	default:
 		if !irc.Silent(m.command) {

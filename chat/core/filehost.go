@@ -91,7 +91,7 @@ func (s *Core) FinishUploaderLogin(p Peer, name string, login account.Login, fai
 // checkUploader returns the account's name, or an error if it was removed or is banned.
 func (s *Core) checkUploader(from netip.Addr, name string) (string, error) {
 	a := s.env.Accounts.Lookup(name)
-	if a == nil || a.Removed {
+	if a == nil {
 		return "", ErrNotLoggedIn
 	}
 	if _, banned := s.env.Accounts.Banned(account.Client{Account: a.Name, Addr: from}, s.now); banned {

@@ -17,7 +17,7 @@ import (
 //     workers are idle. Thaw undoes it.
 //  2. DisconnectUnmovable asks the clients whose connections cannot be handed over (package serve
 //     decides), or all clients, to reconnect, and closes their connections.
-//  3. The runs of sessions hand over (serve.ErrHandover). HandoverState returns the state of the
+//  3. The runs of sessions hand over (serve.ErrHandover). EncodeState returns the state of the
 //     service itself.
 //  4. Close. The caller of DuplicateLock keeps the lock of the data directory and hands it over, so
 //     that no other server can take it meanwhile.

@@ -185,7 +185,7 @@ func (st *sessionState) addGap(sub *subscription) {
 	}
 }
 
-// ReadState decodes the result of HandoverState.
+// ReadState decodes the result of EncodeState.
 func ReadState(data []byte) (st serviceState, err error) {
 	if err := json.Unmarshal(data, &st); err != nil {
 		return st, fmt.Errorf("chat: the state that was handed over cannot be read: %w", err)
@@ -287,7 +287,7 @@ func (s *Core) readSession(t *Task, c environment.Conn, state []byte) (x *Sessio
 	x.splitter.Skipping, x.metadataSubs = st.Skipping, st.Subs
 	if st.Account != "" {
 		a := s.env.Accounts.Lookup(st.Account)
-		if a == nil || a.Removed {
+		if a == nil {
 			return nil, nil, errUserGone
 		}
 		x.login = account.Login{Account: a, Device: st.Device}

@@ -159,10 +159,22 @@ const maxHistoryBytes = Outbox / 2
 // answer has fewer lines.
 const maxHistoryPages = 16
 
+// historyPage is the least number of lines that an answer reads at once after its first page. So it
+// passes many hidden lines also if its limit is small.
+const historyPage = 256
+
+// pageSize returns how many lines a page of an answer with a limit reads.
+func pageSize(page, limit int) int {
+	if page == 0 {
+		return limit
+	}
+	return max(limit, historyPage)
+}
+
 // lastLines returns at most the last n visible lines from one offset to another.
 func (f *conversation) lastLines(from, before int64, n int, visible func(log.Line) bool) (got []log.Line, err error) {
 	for page := 0; len(got) < n && before > from && page < maxHistoryPages; page++ {
-		lines, err := f.log.Latest(n, before)
+		lines, err := f.log.Latest(pageSize(page, n), before)
 		if err != nil || len(lines) == 0 {
 			return dropOldest(got, maxHistoryBytes), err
 		}
@@ -176,7 +188,7 @@ func (f *conversation) lastLines(from, before int64, n int, visible func(log.Lin
 // firstLines returns at most the first n visible lines from one offset to another.
 func (f *conversation) firstLines(from, before int64, n int, visible func(log.Line) bool) (got []log.Line, err error) {
 	for page := 0; len(got) < n && from < before && page < maxHistoryPages; page++ {
-		lines, err := f.log.After(from, n)
+		lines, err := f.log.After(from, pageSize(page, n))
 		if err != nil || len(lines) == 0 {
 			return dropNewest(got, maxHistoryBytes), err
 		}

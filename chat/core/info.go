@@ -113,8 +113,6 @@ func (s *Session) cmdInfo(*irc.Message) {
 const (
 	maxList      = 1500 // rooms in one answer to LIST; the largest are kept
 	maxListWords = 32   // conditions of one LIST; each is compared with every room
-	// a command that examines more users or rooms counts as one more for each itemsPerCommand
-	itemsPerCommand = 256
 )
 
 // listFilter is the conditions of a LIST (ELIST=CMNTU). The zero value matches all rooms.
@@ -167,7 +165,8 @@ func parseList(words string, now time.Time) (l listFilter) {
 
 func (s *Session) cmdList(m *irc.Message) {
 	asked := parseList(irc.Param(m, 0), s.svc.now)
-	s.charge(len(s.svc.rooms) / itemsPerCommand)
+	conditions := min(strings.Count(irc.Param(m, 0), ",")+1, maxListWords)
+	s.chargeItems(len(s.svc.rooms) * conditions)
 	var found []*room
 	for key, r := range s.svc.rooms {
 		if r.isVisibleTo(s.user) && len(r.members) > 0 && asked.matches(key, r) {
@@ -202,6 +201,7 @@ func (s *Session) cmdWho(m *irc.Message) {
 	}
 	if r := s.svc.rooms[irc.Fold(mask)]; r != nil {
 		if r.isVisibleTo(s.user) {
+			s.chargeItems(len(r.members))
 			for u, at := range r.members {
 				if s.user.canSee(u) {
 					answer(u, r, at)
@@ -212,7 +212,7 @@ func (s *Session) cmdWho(m *irc.Message) {
 		answer(u, nil, nil)
 	} else if strings.ContainsAny(mask, "*?") {
 		left, whole := maxWho, irc.CleanMask(mask)
-		s.charge(len(s.svc.users) / itemsPerCommand)
+		s.chargeItems(len(s.svc.users))
 		for _, u := range s.svc.users {
 			if left > 0 && s.user.canSee(u) && (irc.Match(mask, u.nick) || irc.Match(whole, u.source)) {
 				answer(u, nil, nil)
@@ -248,9 +248,8 @@ func (s *Session) sendWhox(fields, token string, u *user, r *room, at *member) {
 	if account == "" {
 		account = "0"
 	}
-	rank := "n/a"
 	values := map[byte]string{'t': token, 'c': roomNameOrStar(r), 'u': u.name, 'i': "255.255.255.255", 'h': u.host, 's': s.svc.fixed.Name, 'n': u.nick,
-		'f': s.whoFlags(u, at), 'd': "0", 'l': itoa(int(s.svc.now.Sub(u.lastSpokeAt).Seconds())), 'a': account, 'o': rank, 'r': u.realname}
+		'f': s.whoFlags(u, at), 'd': "0", 'l': itoa(int(s.svc.now.Sub(u.lastSpokeAt).Seconds())), 'a': account, 'o': "n/a", 'r': u.realname}
 	var params []string
 	for _, f := range []byte(irc.WhoxFields) {
 		if strings.IndexByte(fields, f) >= 0 {

@@ -219,6 +219,7 @@ func (f *conversation) subscribe(s *Session) *subscription {
 
 // announceJoin notifies a room of a new member.
 func (s *Session) announceJoin(r *room, m *member) {
+	s.chargeItems(len(r.subscriptions))
 	u := m.user
 	plain := s.svc.userNotification(u, s, "JOIN", r.name)
 	extended := s.svc.userNotification(u, s, "JOIN", r.name, accountWord(u), u.realname)

@@ -179,3 +179,59 @@ func TestExpensiveCommandsCountAsSeveral(t *testing.T) {
 	alice.send("SEARCH something")
 	alice.until("RATE_LIMITED")
 }
+
+// No line is cheap enough to be free: one connection could keep the server busy with it.
+func TestEveryLineCountsForTheRateLimit(t *testing.T) {
+	for _, line := range []string{"PONG", "BATCH +1 x", "", "PING x", "FROB", "\x00", "@a PONG"} {
+		t.Run(line, func(t *testing.T) {
+			s := startServer(t, Options{}).run()
+			c := s.clientFrom("mallory", Peer{Addr: netip.MustParseAddr("192.0.2.1")}).register()
+			s.chat.untilIdle()
+			c.send(strings.Split(strings.Repeat(line+"\n", 120), "\n")...)
+			s.chat.untilIdle()
+			if n := s.chat.Counts().Throttled; n == 0 {
+				t.Errorf("120 lines %q at once: got none delayed, want some", line)
+			}
+		})
+	}
+}
+
+// bigRoom returns a client from elsewhere in a room with 512 other members. There are 15 other
+// rooms.
+func (s *server) bigRoom() *client {
+	s.t.Helper()
+	for i := range 2 * itemsPerCommand {
+		s.client("member" + itoa(i)).register().send("JOIN #big" + []string{"", ",#room" + itoa(i)}[min(1, 15/(i+1))])
+	}
+	s.chat.untilIdle()
+	c := s.clientFrom("mallory", Peer{Addr: netip.MustParseAddr("192.0.2.1")}).register("draft/no-implicit-names", "draft/metadata-2")
+	c.send("JOIN #big")
+	c.until(" JOIN #big")
+	s.chat.untilIdle()
+	return c
+}
+
+// The cost of a command grows with the members that it examines or notifies. That of LIST grows
+// with the conditions that it compares with each room.
+func TestCommandsCountByWhatTheyCost(t *testing.T) {
+	s := startServer(t, Options{PingAfter: time.Hour}).run()
+	c := s.bigRoom()
+	for _, command := range []struct {
+		line  string
+		costs int
+	}{
+		{"PING x", 1}, {"WHO #big", 3}, {"NAMES #big", 3}, {"TAGMSG #big", 3}, {"NICK mallory2", 3}, {"SETNAME :Mallory", 3}, {"AWAY :gone", 3},
+		{"METADATA #big SYNC", 3}, {"METADATA * SUB key", 3}, {"PART #big", 3}, {"JOIN #big", 3}, {"LIST", 1}, {"LIST " + strings.Repeat("*a,", 31) + "*b", 3},
+	} {
+		s.chat.clock = s.chat.clock.Add(11 * time.Second) // the limit has recovered
+		c.send(command.line)
+		s.chat.untilIdle()
+		left := 0
+		for c.session.pace.wait(s.chat.clock, 10) == 0 {
+			left++
+		}
+		if got := 101 - left; got != command.costs {
+			t.Errorf("%s: got a cost of %d commands, want %d", command.line, got, command.costs)
+		}
+	}
+}

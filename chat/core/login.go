@@ -131,6 +131,10 @@ func (s *Core) logRefusedLogin(who string, from netip.Addr, err error) {
 // logIn completes a login.
 func (s *Session) logIn(login account.Login) {
 	s.sasl = nil
+	if s.svc.isRemoved(login) { // since SCRAM proved the password
+		s.refuseLogin(login.Name, account.ErrLoginFailed)
+		return
+	}
 	if ban, banned := s.svc.env.Accounts.Banned(account.Client{Account: login.Name, Addr: s.peer.Addr}, s.svc.now); banned {
 		s.numeric(irc.ErrBanned, "You are banned from this server: "+ban.Reason)
 		s.endWithError("Banned")
@@ -145,6 +149,11 @@ func (s *Session) logIn(login account.Login) {
 	if s.user != nil {
 		s.adoptAccount(login)
 	}
+}
+
+// isRemoved reports whether the account of a login was removed since the login was checked.
+func (s *Core) isRemoved(login account.Login) bool {
+	return login.Account != nil && s.env.Accounts.Lookup(login.Name) == nil
 }
 
 // setLogin records a login and replies.

@@ -13,7 +13,7 @@ const maxTargets = 4
 
 // cmdMessage handles PRIVMSG, NOTICE and TAGMSG.
 func (s *Session) cmdMessage(m *irc.Message) {
-	if _, ref := m.GetTag("batch"); ref != "" && s.multiline != nil && m.Command != "TAGMSG" {
+	if _, ref := m.GetTag("batch"); ref != "" && s.has(irc.CapMultiline) && m.Command != "TAGMSG" {
 		s.addMultilineLine(ref, m)
 		return
 	}
@@ -134,30 +134,13 @@ func (s *Session) storeMessage(f *conversation, m *message, target string) {
 				p.entry.Tags += ";draft/multiline-concat"
 			}
 		}
-		if i == 0 && s.has(irc.CapEchoMessage) || p.lastLine && !s.has(irc.CapEchoMessage) {
+		hasReply := i == 0 && s.has(irc.CapEchoMessage) || p.lastLine && !s.has(irc.CapEchoMessage)
+		if hasReply && !s.deferredReply { // of several targets the first has the label
 			p.label = s.label
 		}
 		f.put(p)
 	}
 	s.deferredReply = true
-}
-
-// sendUnstored sends a message that is not stored. Its sender receives it only with echo-message.
-func (s *Session) sendUnstored(m *message, target string, send func(*notification)) {
-	params := []string{target}
-	if m.command != "TAGMSG" {
-		params = append(params, m.lines[0].text)
-	}
-	n := s.svc.userNotification(s.user, nil, m.command, params...)
-	n.tags = append(n.tags, (";msgid=" + s.svc.newUnstoredID())...)
-	if m.tags != "" {
-		n.tags = append(append(n.tags, ';'), m.tags...)
-	}
-	if m.command == "TAGMSG" {
-		n.requiredCaps = irc.CapMessageTags
-	}
-	n.requester, n.skipRequester = s, !s.has(irc.CapEchoMessage)
-	send(n)
 }
 
 // sendToRank sends a message to the members of a room that have one of the ranks.
@@ -205,9 +188,13 @@ func (s *Session) cmdBatch(m *irc.Message) {
 	}
 }
 
-// addMultilineLine adds a line to the batch.
+// addMultilineLine adds a line to the batch, or refuses it if there is none.
 func (s *Session) addMultilineLine(ref string, m *irc.Message) {
 	b := s.multiline
+	if b == nil {
+		s.fail("BATCH", "MULTILINE_INVALID", "The line was not sent: its batch was refused, or has not begun")
+		return
+	}
 	if b.faultCode != "" {
 		return
 	}

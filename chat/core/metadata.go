@@ -176,6 +176,7 @@ func (s *Session) storeMetadata(target, key, value string) {
 	svc := s.svc
 	svc.opening.lock(s.task) // one writer; and no room is closed or renamed meanwhile
 	defer svc.opening.unlock()
+	s.loadMetadataOf(target)
 	if !s.isActive() {
 		return
 	}
@@ -196,6 +197,18 @@ func (s *Session) storeMetadata(target, key, value string) {
 	before := d.values()
 	d.set(next)
 	s.notifyMetadataChange(d, key, before)
+}
+
+// loadMetadataOf loads the metadata of an account whose user has just logged in and whose own task
+// has not loaded them yet: a change replaces the whole file. It is a task.
+func (s *Session) loadMetadataOf(target string) {
+	d, ok := s.resolveMetadataTarget(target)
+	if !ok || d.user == nil || d.path == "" || d.user.metadata != nil {
+		return
+	}
+	if values := s.readAccountMetadata(d.user.account); d.user.metadata == nil {
+		d.user.metadata = values
+	}
 }
 
 // planMetadata returns the target's values after a change. Next is nil if the change is refused,

@@ -73,6 +73,7 @@ func (s *Session) syncMetadata(d metadataTarget, keys []string) {
 		if d.room == nil {
 			return
 		}
+		s.chargeItems(len(d.room.members))
 		for u := range d.room.members {
 			if s.user.canSee(u) {
 				left = s.sendMetadataValues(u.nick, u.metadata, keys, left)
@@ -95,11 +96,11 @@ func (s *Session) sendAllMetadata(keys []string) {
 	for r := range s.user.rooms {
 		left = s.sendMetadataValues(r.name, r.metadata, keys, left)
 	}
-	s.svc.eachNeighbour(s.user, func(u *user) {
+	s.chargeItems(s.svc.eachNeighbour(s.user, func(u *user) {
 		if s.user.canSee(u) {
 			left = s.sendMetadataValues(u.nick, u.metadata, keys, left)
 		}
-	})
+	}))
 	if !s.has(irc.CapMetadata3) {
 		return
 	}

@@ -57,7 +57,7 @@ func (s *Core) AddKnownNetworks(file []byte) {
 }
 
 // ChangedNetworks returns the file of known networks if they have changed since the last call, or
-// since keepNetworksChanged; nil otherwise.
+// since KeepNetworksChanged; nil otherwise.
 func (s *Core) ChangedNetworks() (file []byte) {
 	if !s.networksDirty {
 		return nil

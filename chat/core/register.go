@@ -219,13 +219,17 @@ func (s *Session) endWithError(reason string) {
 }
 
 // register attaches the session to the user of its account if that user is online, or else to
-// a new user. metadata is that of the account; nil: the session has no account. After the welcome,
-// a worker resumes the account: the session rejoins its rooms and is sent what it missed.
+// a new user, unless it may not register. metadata is that of the account; nil: the session has no
+// account.
 func (s *Session) register(metadata map[string]string) {
 	svc := s.svc
-	if svc.Options().LoginOnly && s.login.Account == nil {
+	switch {
+	case svc.Options().LoginOnly && s.login.Account == nil:
 		s.fail("*", "ACCOUNT_REQUIRED", "This server requires a login by SASL")
 		s.endWithError("You have to log in")
+		return
+	case svc.isRemoved(s.login): // enforceBans sees registered sessions only
+		s.endWithError("Your account was removed")
 		return
 	}
 	u := svc.users[irc.Fold(s.accountName())]
@@ -239,7 +243,13 @@ func (s *Session) register(metadata map[string]string) {
 		s.endWithError("Banned")
 		return
 	}
-	requestedNick := s.registration.Nick
+	s.attach(u, metadata)
+}
+
+// attach makes the session one of a user's and welcomes it. Then a task resumes the account: the
+// session rejoins its rooms and is sent what it missed.
+func (s *Session) attach(u *user, metadata map[string]string) {
+	svc, requestedNick := s.svc, s.registration.Nick
 	s.registration, s.user, s.lastInputAt = nil, u, svc.now
 	livenessLife.move(&s.liveness, justRegistered)
 	first := len(u.sessions) == 0
@@ -302,7 +312,7 @@ func (s *Core) isNickTaken(nick string, by *Session) bool {
 	if u := s.findUser(nick); u != nil && u != by.user {
 		return true
 	}
-	if a := s.env.Accounts.Lookup(nick); a != nil && !a.Removed {
+	if a := s.env.Accounts.Lookup(nick); a != nil {
 		return irc.Fold(a.Name) != irc.Fold(by.accountName())
 	}
 	return false

@@ -79,7 +79,7 @@ func (s *Session) labelReplies() {
 	case s.replyBatch != "":
 		s.addToReplyBatch()
 		s.reply("BATCH", "-"+s.replyBatch)
-	case lines == 0 && s.deferredReply: // deliver sends the labeled reply
+	case s.deferredReply: // deliver sends the labeled reply; these have no label, such as RPL_AWAY
 	case lines == 0:
 		s.replies = s.svc.appendAck(s.replies, label)
 	case lines == 1 || isOneBatch(string(replies)):
@@ -95,7 +95,10 @@ func (s *Session) labelReplies() {
 // isOneBatch reports whether lines are exactly one batch, which takes a label like a single line.
 func isOneBatch(lines string) bool {
 	source, rest, is := strings.Cut(lines, " BATCH +")
-	if !is || strings.ContainsAny(source, " \r") { // tags, or a line before the batch
+	if tags, behind, _ := strings.Cut(source, " "); strings.HasPrefix(tags, "@") {
+		source = behind
+	}
+	if !is || strings.ContainsAny(source, " \r") { // a line before the batch
 		return false
 	}
 	end := source + " BATCH -" + rest[:strings.IndexAny(rest, " \r")] + "\r\n"
@@ -179,8 +182,9 @@ type notification struct {
 	tags, body []byte
 	// session whose command caused it, which receives it among its replies; nil: none
 	requester     *Session
-	skipRequester bool     // the requester does not receive it
-	requiredCaps  irc.Caps // capabilities that a receiver must have
+	skipRequester bool               // the requester does not receive it
+	requiredCaps  irc.Caps           // capabilities that a receiver must have
+	multiline     *unstoredMultiline // replaces body; nil: body is all
 	views         [irc.Views][]byte
 }
 
@@ -212,7 +216,11 @@ func (n *notification) line(s *Session) []byte {
 		return nil
 	}
 	v := caps.View()
-	if n.views[v] == nil {
+	switch {
+	case n.views[v] != nil:
+	case n.multiline != nil:
+		n.views[v] = n.multiline.append(nil, v, n.tags)
+	default:
 		n.views[v] = irc.AppendView(nil, v, "", n.tags, n.body)
 	}
 	return n.views[v]
@@ -225,8 +233,12 @@ func (n *notification) sendToUser(u *user) {
 	}
 }
 
-// sendToRoom sends the line to all live subscribers of a room, and to the requester.
+// sendToRoom sends the line to all live subscribers of a room, and to the requester. The requester
+// is charged for them.
 func (n *notification) sendToRoom(r *room) {
+	if n.requester != nil {
+		n.requester.chargeItems(len(r.subscriptions))
+	}
 	for _, sub := range r.subscriptions {
 		if sub.state == live || sub.session == n.requester {
 			n.sendTo(sub.session)
@@ -314,6 +326,22 @@ func (s *Session) runCommand(m *irc.Message) {
 	} else {
 		s.finishCommand()
 	}
+	if (s.deferredReply || irc.Commands[m.Command].Ordered) && s.task == nil {
+		s.sendInOrder()
+	}
+}
+
+// sendInOrder sends the replies so far. The output of a turn is written after the call of the core.
+// By then other goroutines may have written the delivery of a message that was enqueued, or what
+// another client has caused: a PART must not come before a list with its user.
+func (s *Session) sendInOrder() {
+	if len(s.replies) == 0 {
+		return
+	}
+	if !s.conn.Send(s.replies) {
+		s.svc.closeSlow(s)
+	}
+	s.replies, s.replyStart = s.replies[:0], 0
 }
 
 // checkCommand reports whether a command can be run. If not, it replies with the reason.

@@ -19,7 +19,7 @@ type room struct {
 	settings
 	members   map[*user]*member
 	renamedAt time.Time // when it got its name; zero: not since it was opened
-	// account or network for which it was opened: see session.roomOpener; "": not limited
+	// account or network for which it was opened: see Session.roomOpener; "": not limited
 	opener        string
 	joinsUnderWay int               // joins in progress, during which it is not closed
 	deleted       bool              // deleted by an administrator: no user may join
@@ -358,6 +358,7 @@ func (s *Session) sendNames(r *room) {
 	if r.hasFlag('s') {
 		kind = "@"
 	}
+	s.chargeItems(len(r.members))
 	var words []string
 	for u, m := range r.members {
 		if !s.user.canSee(u) {

@@ -11,8 +11,8 @@ import (
 	"weir/chat/irc"
 )
 
-// Session is the state machine of one connection: a serve.Session. Its owner is the goroutine or
-// event loop by which serve calls it, or a task.
+// Session is the state machine of one connection. Its owner is the goroutine or event loop by which
+// package serve calls it, or a task.
 type Session struct {
 	// Immutable.
 	svc  *Core
@@ -261,15 +261,15 @@ func (s *Session) handleLine(line []byte, err error, r *Turn) bool {
 	if err == nil {
 		m, err = irc.Parse(line)
 	}
-	if err == irc.ErrEmpty {
-		return true
-	}
-	if !s.canRun(&m) {
+	if err != irc.ErrEmpty && !s.canRun(&m) {
 		return false
 	}
 	if wait := s.throttleWait(&m); wait > 0 {
 		r.WakeAt = s.svc.now.Add(wait)
 		return false
+	}
+	if err == irc.ErrEmpty {
+		return true
 	}
 	if s.svc.holdIfFrozen(s) {
 		return false
@@ -324,6 +324,14 @@ func (s *Session) charge(n int) {
 		s.pace.charge(s.svc.now, s.svc.Options().CommandsPerSecond, n)
 	}
 }
+
+// itemsPerCommand is how many users or rooms a command may examine, or sessions notify, before it
+// counts as one more.
+const itemsPerCommand = 256
+
+// chargeItems counts a command as more if it examines many users or rooms, or notifies many
+// sessions.
+func (s *Session) chargeItems(n int) { s.charge(n / itemsPerCommand) }
 
 // work is what a command does that takes several steps.
 type work struct {

@@ -143,8 +143,8 @@ func (s *Core) continueReadyTasks() {
 	}
 }
 
-// wake lets a paused task continue before the lock is released. It does nothing if the task
-// is not paused.
+// wake lets a paused task continue before the call ends. It does nothing if the task is not
+// paused.
 func (t *Task) wake() {
 	if t.state == taskPaused {
 		taskLife.move(&t.state, taskReady)

@@ -87,25 +87,29 @@ func (u *user) canSee(other *user) bool {
 	return false
 }
 
-// eachNeighbour calls f once for u and for every user that shares a room with u.
-func (s *Core) eachNeighbour(u *user, f func(*user)) {
+// eachNeighbour calls f once for u and for every user that shares a room with u. It returns their
+// number.
+func (s *Core) eachNeighbour(u *user, f func(*user)) (calls int) {
 	s.lastStamp++
 	u.walkStamp = s.lastStamp
 	f(u)
+	calls++
 	for r := range u.rooms {
 		for other := range r.members {
 			if other.walkStamp != s.lastStamp {
 				other.walkStamp = s.lastStamp
 				f(other)
+				calls++
 			}
 		}
 	}
+	return calls
 }
 
 // notifyNeighbours notifies a user's neighbours, and the sessions with extended-monitor that
-// monitor it.
+// monitor it. The requester, which must exist, is charged for them.
 func (s *Core) notifyNeighbours(u *user, n *notification) {
-	s.eachNeighbour(u, n.sendToUser)
+	n.requester.chargeItems(s.eachNeighbour(u, n.sendToUser))
 	for session := range s.monitors[irc.Fold(u.nick)] {
 		if session.user != nil && session.user.walkStamp != s.lastStamp && session.has(irc.CapExtendedMonitor) {
 			n.sendTo(session)
@@ -198,7 +202,7 @@ func (s *Session) changeNick(nick string) {
 	u.nick = nick
 	u.updateSource()
 	svc.users[irc.Fold(nick)] = u
-	svc.eachNeighbour(u, change.sendToUser)
+	s.chargeItems(svc.eachNeighbour(u, change.sendToUser))
 	if folded {
 		svc.notifyMonitors(nick, irc.RplMonOnline, u.source)
 	}

@@ -101,6 +101,7 @@ type Log interface {
 
 // Accounts holds the accounts, bans and read markers: see [account.Store].
 type Accounts interface {
+	// Lookup returns nil for an account that does not exist or was removed.
 	Lookup(name string) *account.Account
 	Banned(account.Client, time.Time) (account.Ban, bool)
 	Bans() []account.Ban
@@ -121,7 +122,7 @@ type Accounts interface {
 // Searcher searches messages.
 type Searcher interface {
 	// Find returns the messages that match, in the order that the options name, and how long it
-	// took. The error is errSearchTimeout if it took too long.
+	// took. The error is ErrSearchTimeout if it took too long.
 	Find(search.Query, search.Options) (found []search.Result, took time.Duration, err error)
 }
 
