@@ -18,8 +18,8 @@ type Outgoing struct {
 // sysctl kernel.io_uring_disabled. Connections without a file descriptor, such as those of TLS, are
 // always sent to one by one.
 type Fanout struct {
-	ring     *sendRing     // nil: not opened yet, or refused
-	refused  bool          // the kernel has refused the ring
+	ring     *sendRing     // nil: not open
+	refused  bool          // the kernel refuses rings
 	sends    []pendingSend // those in the ring; their outboxes are locked
 	finished []pendingSend // those whose afterSend is still to be called
 }
@@ -66,7 +66,7 @@ func (f *Fanout) Send(batch []Outgoing) {
 }
 
 // hasRing reports whether there is a ring for the batch. It opens the ring at the first batch that
-// can use one.
+// can use one, or at a later one if there were too few descriptors or too little memory.
 func (f *Fanout) hasRing(batch []Outgoing) bool {
 	if f.ring != nil || f.refused {
 		return f.ring != nil
@@ -76,8 +76,8 @@ func (f *Fanout) hasRing(batch []Outgoing) bool {
 	}
 	var err error
 	f.ring, err = newSendRing()
-	f.refused = err != nil
-	return !f.refused
+	f.refused = err != nil && !exhausted(err) // descriptors and memory may be free again later
+	return err == nil
 }
 
 func (o *Outgoing) sendAlone() { o.Taken = o.Conn.Send(o.Text) }

@@ -156,3 +156,48 @@ func openStoppingRing(t *testing.T) *sendRing {
 	}
 	return r
 }
+
+// Where descriptors ran out at the first delivery, a later delivery opens the ring.
+func TestAFanoutOpensItsRingWhenDescriptorsAreFreeAgain(t *testing.T) {
+	openRing(t) // skips the test where the kernel has none
+	s, opened := reachableService()
+	r := startService(t, Loop, sessions, s, Options{})
+	peers, reached := r.connect(opened, 2)
+	var by Fanout
+	defer by.Close()
+	send := func(text string) {
+		t.Helper()
+		by.Send(outgoingTo(reached, func(int) []byte { return []byte(text) }))
+		for i, c := range peers {
+			got := make([]byte, 1)
+			if _, err := io.ReadFull(c, got); err != nil || string(got) != text {
+				t.Errorf("connection %d: got %q, error %v; want %q", i, got, err, text)
+			}
+		}
+	}
+	withoutDescriptors(t, func() { send("a") })
+	if by.ring != nil {
+		t.Error("without descriptors: got a ring, want none")
+	}
+	if send("b"); by.ring == nil {
+		t.Error("with descriptors again: got no ring, want one")
+	}
+	r.stopsCleanly()
+}
+
+// withoutDescriptors calls f while the process can open no file.
+func withoutDescriptors(t *testing.T, f func()) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	set := func(l syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+			t.Error(err)
+		}
+	}
+	set(syscall.Rlimit{Max: limit.Max})
+	defer set(limit)
+	f()
+}
