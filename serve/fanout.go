@@ -15,8 +15,9 @@ type Outgoing struct {
 //
 // Where the kernel refuses io_uring, a Fanout sends each text by a system call of its own. It is
 // refused on other systems than Linux, before Linux 5.18, in many containers (seccomp), and by the
-// sysctl kernel.io_uring_disabled. Connections without a file descriptor, such as those of TLS, are
-// always sent to one by one.
+// sysctl kernel.io_uring_disabled. A filter that kills the process instead of refusing io_uring
+// does so at the first Send to several connections. Connections without a file descriptor, such as
+// those of TLS, are always sent to one by one.
 type Fanout struct {
 	ring     *sendRing     // nil: not open
 	refused  bool          // the kernel refuses rings
