@@ -60,8 +60,10 @@ func (f *fanouts) put(c *clientFanout) {
 	f.free = append(f.free, c)
 }
 
-// close closes the fan-outs. None is in use.
+// close closes the fan-outs. A worker that the disk has held up too long may still use one.
 func (f *fanouts) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, c := range f.free {
 		c.Close()
 	}

@@ -40,7 +40,7 @@ func classifyAcceptError(err error) acceptAction {
 	return acceptFailed
 }
 
-// exhausted reports whether accepting failed for want of descriptors or memory.
+// exhausted reports whether a system call failed for want of descriptors or memory.
 func exhausted(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
 		errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)

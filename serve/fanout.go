@@ -15,11 +15,12 @@ type Outgoing struct {
 //
 // Where the kernel refuses io_uring, a Fanout sends each text by a system call of its own. It is
 // refused on other systems than Linux, before Linux 5.18, in many containers (seccomp), and by the
-// sysctl kernel.io_uring_disabled. Connections without a file descriptor, such as those of TLS, are
-// always sent to one by one.
+// sysctl kernel.io_uring_disabled. A filter that kills the process instead of refusing io_uring
+// does so at the first Send to several connections. Connections without a file descriptor, such as
+// those of TLS, are always sent to one by one.
 type Fanout struct {
-	ring     *sendRing     // nil: not opened yet, or refused
-	refused  bool          // the kernel has refused the ring
+	ring     *sendRing     // nil: not open
+	refused  bool          // the kernel refuses rings
 	sends    []pendingSend // those in the ring; their outboxes are locked
 	finished []pendingSend // those whose afterSend is still to be called
 }
@@ -66,7 +67,7 @@ func (f *Fanout) Send(batch []Outgoing) {
 }
 
 // hasRing reports whether there is a ring for the batch. It opens the ring at the first batch that
-// can use one.
+// can use one, or at a later one if there were too few descriptors or too little memory.
 func (f *Fanout) hasRing(batch []Outgoing) bool {
 	if f.ring != nil || f.refused {
 		return f.ring != nil
@@ -76,8 +77,8 @@ func (f *Fanout) hasRing(batch []Outgoing) bool {
 	}
 	var err error
 	f.ring, err = newSendRing()
-	f.refused = err != nil
-	return !f.refused
+	f.refused = err != nil && !exhausted(err) // descriptors and memory may be free again later
+	return err == nil
 }
 
 func (o *Outgoing) sendAlone() { o.Taken = o.Conn.Send(o.Text) }

@@ -192,7 +192,7 @@ func (r *sendRing) start(n int) (started int) {
 	r.tail.Store(r.next)
 	for started < n {
 		k, errno := rawEnter(r.fd, n-started, 0, 0)
-		if errno != 0 && errno != syscall.EINTR || errno == 0 && k == 0 {
+		if errno != 0 || k == 0 { // whatever the reason: single system calls send the others
 			break
 		}
 		started += k
