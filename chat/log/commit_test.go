@@ -60,52 +60,56 @@ func (f commitFile) Map(size int, writable bool) ([]byte, func(), error) {
 	return mem, unmap, err
 }
 
-// A batch that was refused after it was written is not in the log later, when the next batch is
-// committed: its sender has been told that it is not stored, and sends it again.
+// wantRefusedForGood appends batches whose calls fail after their write, and wants none of them in
+// the log when later ones are committed: their senders were told that they are not stored. failure
+// returns the error of such a call; mapped is the mapping of COMMITTED and END.
+func wantRefusedForGood(t *testing.T, failure func(call, file string, mapped []byte) error) {
+	t.Helper()
+	var mapped []byte
+	armed, written := false, false
+	d := commitDisk{disk.System, nil, &mapped}
+	d.before = func(call, file string) error {
+		written = written || armed && call == "lock" && file == "committed"
+		if !armed || !written {
+			return nil
+		}
+		return failure(call, file, mapped)
+	}
+	l := mustOpen(t, t.TempDir(), Options{Disk: d})
+	var want []string
+	for i := range 3 {
+		want = append(want, string(mustAppend(t, l, entry(fmt.Sprint("stored ", i))).Bytes))
+		armed, written = true, false
+		if _, err := l.Append([]Entry{entry("refused")}); err == nil {
+			t.Fatal("Append: got no error, want one")
+		}
+		armed = false
+		if err := unix.Mprotect(mapped, unix.PROT_READ|unix.PROT_WRITE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want = append(want, string(mustAppend(t, l, entry("stored again")).Bytes))
+	if got := all(t, l); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("got %d lines, want the %d that were acknowledged:\n%q", len(got), len(want), got)
+	}
+}
+
 func TestABatchThatIsRefusedAfterItsWriteStaysRefused(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		// fails reports whether a call fails, of those after the write of a batch
-		fails func(call, file string) bool
-		// fault makes the call prevent stores to COMMITTED and END instead
-		fault bool
+		name, call string
+		file       string // "" for all
 	}{
-		{"the lock of committed", func(call, file string) bool { return call == "lock" && file == "committed" }, false},
-		{"the state of the segment", func(call, _ string) bool { return call == "state" }, false},
-		{"the sync", func(call, _ string) bool { return call == "sync" }, false},
-		{"the store of COMMITTED", func(call, _ string) bool { return call == "sync" }, true},
+		{"the lock of committed", "lock", "committed"},
+		{"the state of the segment", "state", ""},
+		{"the sync", "sync", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var mapped []byte
-			armed, written := false, false
-			d := commitDisk{disk.System, nil, &mapped}
-			d.before = func(call, file string) error {
-				written = written || armed && call == "lock" && file == "committed"
-				if !armed || !written || !c.fails(call, file) {
-					return nil
+			wantRefusedForGood(t, func(call, file string, _ []byte) error {
+				if call == c.call && (c.file == "" || c.file == file) {
+					return unix.EIO
 				}
-				if c.fault {
-					return unix.Mprotect(mapped, unix.PROT_READ)
-				}
-				return unix.EIO
-			}
-			l := mustOpen(t, t.TempDir(), Options{Disk: d})
-			var want []string
-			for i := range 3 {
-				want = append(want, string(mustAppend(t, l, entry(fmt.Sprint("stored ", i))).Bytes))
-				armed, written = true, false
-				if _, err := l.Append([]Entry{entry("refused")}); err == nil {
-					t.Fatal("Append: got no error, want one")
-				}
-				armed = false
-				if err := unix.Mprotect(mapped, unix.PROT_READ|unix.PROT_WRITE); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want = append(want, string(mustAppend(t, l, entry("stored again")).Bytes))
-			if got := all(t, l); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
-				t.Errorf("got %d lines, want the %d that were acknowledged:\n%q", len(got), len(want), got)
-			}
+				return nil
+			})
 		})
 	}
 }
