@@ -221,7 +221,7 @@ func (l *Log) commit(end int64) error {
 	to := l.offsets.end()
 	st, err := l.active.State()
 	if err != nil {
-		return l.refuse(l.diskError("stat the last segment", err))
+		return l.refuseLocked(l.diskError("stat the last segment", err))
 	}
 	written := l.activeBase + st.Size
 	if l.offsets.committed() >= end { // another process has synced this batch, or has cut it
@@ -234,17 +234,17 @@ func (l *Log) commit(end int64) error {
 		return fmt.Errorf("%w: %s: another process has cut the segment", ErrFailing, l.dir)
 	}
 	if err := l.active.Datasync(); err != nil {
-		return l.refuse(l.diskError("sync a batch", err))
+		return l.refuseLocked(l.diskError("sync a batch", err))
 	}
 	if err := l.offsets.setCommitted(to); err != nil {
-		return l.refuse(err)
+		return l.refuseLocked(err)
 	}
 	return nil
 }
 
-// refuse discards the uncommitted batches after a failed commit: the next one would commit them,
-// although their senders were told that they are not stored. The caller holds the sync lock.
-func (l *Log) refuse(because error) error {
+// refuseLocked discards the uncommitted batches after a failed commit: the next one would commit
+// them, although they were refused. The caller holds the sync lock.
+func (l *Log) refuseLocked(because error) error {
 	l.discardFrom = l.offsets.committed()
 	if err := l.writeLock.take(); err != nil {
 		return err

@@ -61,8 +61,8 @@ func (f commitFile) Map(size int, writable bool) ([]byte, func(), error) {
 }
 
 // wantRefusedForGood appends batches whose calls fail after their write, and wants none of them in
-// the log when later ones are committed: their senders were told that they are not stored. failure
-// returns the error of such a call; mapped is the mapping of COMMITTED and END.
+// the log when later ones are committed. failure returns the error of such a call; mapped is the
+// mapping of COMMITTED and END.
 func wantRefusedForGood(t *testing.T, failure func(call, file string, mapped []byte) error) {
 	t.Helper()
 	var mapped []byte

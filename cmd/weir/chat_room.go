@@ -58,8 +58,8 @@ type roomEntry struct {
 	Live *host.Live `json:"live,omitempty"` // known only to a running server; only in "room show"
 }
 
-// readRooms reads the files of the rooms among some conversations. It skips a room that a server has
-// deleted meanwhile.
+// readRooms reads the files of the rooms among some conversations. It skips a room that a server
+// has deleted meanwhile.
 func readRooms(ctx context.Context, dir string, all []data.Room) ([]roomEntry, error) {
 	list := []roomEntry{}
 	for _, room := range all {
