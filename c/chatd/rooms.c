@@ -98,8 +98,10 @@ recover(struct client *c, struct room *r)
 	struct log_recovery found;
 	struct log l;
 
-	if (!log_open(&l, c->data, r->path, &r->log, true, &found))
+	if (!log_open(&l, c->data, r->path, &r->log, true, &found)) {
+		log_remove_unused(c->data, r->path);
 		return false;
+	}
 	memcpy(r->id, l.id, sizeof r->id);
 	log_close(&l);
 	if (found.cut + found.bad + found.missing > 0)

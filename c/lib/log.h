@@ -76,6 +76,9 @@ bool folder_sync_parent(int at, const char *path);
  * and sets errno after an error.
  */
 bool log_open(struct log *l, int data, const char *path, struct log_shared *shared, bool recover, struct log_recovery *found);
+/* Removes the folder path below data after log_open could not create the log in it, unless it has
+ * messages or other files. No process has the log open. Keeps errno. */
+void log_remove_unused(int data, const char *path);
 /* log_close closes the log. Before that it does what log_cut_refused does. */
 void log_close(struct log *l);
 

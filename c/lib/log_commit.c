@@ -110,8 +110,10 @@ commit_locked(struct log *l, uint64_t end)
 	 * before it moves END into the next segment */
 	uint64_t size, covered = atomic_load(&l->ends->end);
 
-	if (!segment_size(l->segment, &size))
+	if (!segment_size(l->segment, &size)) {
+		discard_uncommitted(l); /* the next commit would include the batch */
 		return LOG_LOST;
+	}
 	if (l->base + size < end)
 		return LOG_LOST;
 	if (atomic_load(&l->ends->committed) >= end)
@@ -140,6 +142,8 @@ log_commit(struct log *l, uint64_t end)
 	if (log_flock(l->sync)) {
 		how = commit_locked(l, end);
 		log_unlock(l->sync);
+	} else {
+		atomic_store(&l->shared->broken, true); /* the next commit would include the batch */
 	}
 	lock_release(&l->shared->syncing);
 	return how;

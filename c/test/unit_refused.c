@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -36,6 +37,22 @@ __wrap_fdatasync(int fd)
 	if (failures == 0)
 		return __real_fdatasync(fd);
 	failures--;
+	errno = EIO;
+	return -1;
+}
+
+/* Number of the next calls of flock that fail with EIO. */
+static int lock_failures;
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+int
+__wrap_flock(int fd, int operation)
+{
+	if (lock_failures == 0)
+		return __real_flock(fd, operation);
+	lock_failures--;
 	errno = EIO;
 	return -1;
 }
@@ -98,6 +115,22 @@ refuse(struct refused *m, bool early)
 	if (early)
 		refuse_descriptors(false);
 	check(failures == 0, "all failures were used; %d are left", failures);
+}
+
+/* A message is stored; the lock for the sync of the next two cannot be taken. */
+static void
+refuse_lock(struct refused *m)
+{
+	uint64_t end;
+
+	check_folder(m->dir);
+	m->data = open(m->dir, O_RDONLY | O_DIRECTORY);
+	open_both(m);
+	check(lines_say(&m->log, FIRST, 0), "the first message is stored");
+	end = append(&m->log, REFUSED);
+	m->waiting = append(&m->other, OTHER);
+	lock_failures = 1;
+	check(log_commit(&m->log, end) == LOG_LOST, "log_commit refuses a message whose lock fails");
 }
 
 static void
@@ -163,9 +196,25 @@ test_stop(bool early)
 	restart(&m, false);
 }
 
+static void
+test_lock(bool waiting)
+{
+	struct refused m;
+
+	refuse_lock(&m);
+	if (waiting)
+		check(log_commit(&m.other, m.waiting) == LOG_LOST, "a batch behind a refused one is refused");
+	else
+		check(lines_say(&m.log, AFTER, 0), "the next message is stored");
+	check_stored(&m, !waiting, "after a lock that failed");
+	restart(&m, !waiting);
+}
+
 void
 test_refused(void)
 {
+	test_lock(true);
+	test_lock(false);
 	for (int early = 1; early >= 0; early--) {
 		test_next_message(early, false);
 		test_next_message(early, true);

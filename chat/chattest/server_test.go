@@ -60,7 +60,13 @@ func (t *tail) String() string {
 // run starts a server, which is stopped at the end of the test.
 func (p *program) run(t *testing.T, more ...string) *server {
 	t.Helper()
-	s := &server{program: p, data: t.TempDir(), extraFlags: more}
+	return p.runIn(t, t.TempDir(), more...)
+}
+
+// runIn is run with a data directory.
+func (p *program) runIn(t *testing.T, data string, more ...string) *server {
+	t.Helper()
+	s := &server{program: p, data: data, extraFlags: more}
 	t.Cleanup(func() {
 		if err := s.stop(); err != nil {
 			t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -82,6 +83,9 @@ func selectRooms(dir, name string) ([]data.Room, error) {
 // exportRoom exports one room up to COMMITTED.
 func (r *Result) exportRoom(ctx context.Context, out *bufio.Writer, dir string, exportRoom data.Room, o Options) (err error) {
 	l, err := log.Open(filepath.Join(dir, exportRoom.Path), log.Options{ReadOnly: true})
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // a server creates or deletes it
+	}
 	if err != nil {
 		return err
 	}

@@ -99,6 +99,31 @@ func anyText() *rapid.Generator[string] {
 
 // TestExportAndImportKeepEveryByte imports an export elsewhere and exports it there: the bytes are
 // the same, and a second import adds nothing.
+// A server creates a room's folder before its log, and a kill may leave it so.
+func TestARoomThatIsBeingCreatedDoesNotStopAnExport(t *testing.T) {
+	dir := t.TempDir()
+	fill(t, dir, "#Family", said("here"))
+	half := filepath.Join(dir, "rooms", "#half")
+	if err := os.Mkdir(half, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"lock", "committed"} {
+		if err := os.WriteFile(filepath.Join(half, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := exported(t, dir, Options{}); strings.Count(got, "\n") != 1 {
+		t.Errorf("got %q, want the one message of the other room", got)
+	}
+	lost := []byte("0123456701234567") // COMMITTED and END
+	if err := os.WriteFile(filepath.Join(half, "committed"), lost, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Export(context.Background(), new(bytes.Buffer), dir, Options{}); err == nil {
+		t.Error("with messages acknowledged in a room without a log: got no error")
+	}
+}
+
 func TestExportAndImportKeepEveryByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := tempDir(t), tempDir(t)

@@ -28,10 +28,10 @@ type target struct {
 func readTarget(dir string) (*target, error) {
 	r := &target{known: map[string]bool{}, redacted: map[string]int{}}
 	l, err := log.Open(dir, log.Options{ReadOnly: true})
+	if errors.Is(err, os.ErrNotExist) {
+		return r, nil
+	}
 	if err != nil {
-		if _, missing := os.Stat(dir); errors.Is(missing, os.ErrNotExist) {
-			return r, nil
-		}
 		return nil, err
 	}
 	defer l.Close()

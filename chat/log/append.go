@@ -212,6 +212,7 @@ func (l *Log) rollLocked(end int64) error {
 // process or another (group commit).
 func (l *Log) commit(end int64) error {
 	if err := l.syncLock.take(); err != nil {
+		l.discardFrom = l.offsets.committed()
 		return err
 	}
 	defer l.syncLock.release()
@@ -220,7 +221,7 @@ func (l *Log) commit(end int64) error {
 	to := l.offsets.end()
 	st, err := l.active.State()
 	if err != nil {
-		return l.diskError("stat the last segment", err)
+		return l.refuseLocked(l.diskError("stat the last segment", err))
 	}
 	written := l.activeBase + st.Size
 	if l.offsets.committed() >= end { // another process has synced this batch, or has cut it
@@ -233,14 +234,24 @@ func (l *Log) commit(end int64) error {
 		return fmt.Errorf("%w: %s: another process has cut the segment", ErrFailing, l.dir)
 	}
 	if err := l.active.Datasync(); err != nil {
-		if e := l.writeLock.take(); e != nil {
-			l.discardFrom = l.offsets.committed()
-			return e
-		}
-		defer l.writeLock.release()
-		return l.failSyncLocked(err)
+		return l.refuseLocked(l.diskError("sync a batch", err))
 	}
-	return l.offsets.setCommitted(to)
+	if err := l.offsets.setCommitted(to); err != nil {
+		return l.refuseLocked(err)
+	}
+	return nil
+}
+
+// refuseLocked discards the uncommitted batches after a failed commit: the next one would commit
+// them, although they were refused. The caller holds the sync lock.
+func (l *Log) refuseLocked(because error) error {
+	l.discardFrom = l.offsets.committed()
+	if err := l.writeLock.take(); err != nil {
+		return err
+	}
+	defer l.writeLock.release()
+	_ = l.discardLocked() // if it fails, it is tried again before the next batch
+	return because
 }
 
 // commitAllLocked commits everything that is written, so that no writer still waits for the result

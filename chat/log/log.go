@@ -1,6 +1,7 @@
 package log
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
@@ -239,7 +240,7 @@ func (l *Log) openToRead() error {
 		return err
 	}
 	if len(bases) == 0 {
-		return fmt.Errorf("chat/log: %s has no segments: is it a room's folder?", l.dir)
+		return l.noSegments()
 	}
 	if err := l.prepareID(); err != nil {
 		return err
@@ -261,6 +262,19 @@ func (l *Log) openToRead() error {
 	end, _, err := l.scan(lastUsed(all), all, &Recovery{})
 	l.offsets = privateOffsets(end)
 	return err
+}
+
+// noSegments returns the error of reading a folder without segments. It is fs.ErrNotExist if no
+// message was ever acknowledged: a server creates the folder first, and may be killed then.
+func (l *Log) noSegments() error {
+	ends, err := disk.ReadFile(l.disk, filepath.Join(l.dir, "committed"))
+	switch {
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("chat/log: %w", err)
+	case len(bytes.Trim(ends, "\x00")) > 0:
+		return fmt.Errorf("chat/log: %s has no segments, but messages were acknowledged: restore them from a backup", l.dir)
+	}
+	return fmt.Errorf("chat/log: %s has no segments, is it a room's folder? %w", l.dir, os.ErrNotExist)
 }
 
 // IsFull reports whether an error says that the disk, or the quota of its user, has no space.

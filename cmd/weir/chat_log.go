@@ -42,7 +42,7 @@ func roomsOf(folder string) ([]string, error) {
 	if _, err := os.Stat(folder); err != nil {
 		return nil, err
 	}
-	if own, _ := filepath.Glob(filepath.Join(escapeGlob(folder), "[0-9]*.log")); len(own) > 0 {
+	if hasSegments(folder) {
 		return []string{folder}, nil
 	}
 	var all []string
@@ -61,6 +61,12 @@ func roomsOf(folder string) ([]string, error) {
 		return nil, usageError{fmt.Errorf("%s contains no log: name a chat's data directory, or the folder of one room", folder)}
 	}
 	return all, nil
+}
+
+// hasSegments reports whether there is a log in a folder.
+func hasSegments(folder string) bool {
+	own, _ := filepath.Glob(filepath.Join(escapeGlob(folder), "[0-9]*.log"))
+	return len(own) > 0
 }
 
 // escapeGlob returns the pattern that matches a name only; folders of rooms may contain '[', '*'
@@ -94,6 +100,9 @@ func (f *logFolders) inspect(ctx context.Context, each func(roomReport)) error {
 			return err
 		}
 		r, err := log.Inspect(dir)
+		if errors.Is(err, os.ErrNotExist) && !hasSegments(dir) {
+			continue // a server creates or deletes the room
+		}
 		if err != nil {
 			return err
 		}

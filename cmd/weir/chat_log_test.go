@@ -57,6 +57,19 @@ func TestChatLogCheckReportsEachFault(t *testing.T) {
 	}
 }
 
+// A server that runs creates a room's folder before its log.
+func TestChatLogCheckSkipsARoomThatIsBeingCreated(t *testing.T) {
+	data := chatVectors(t, map[string]string{"rooms/#good": "plain"})
+	if err := os.Mkdir(filepath.Join(data, "rooms", "#half"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := chatLogCheckCmd{logFolders{Folder: []string{data}}}
+	text, err := printed(t, func(out *terminal) error { return c.Run(t.Context(), out) })
+	if err != nil || !strings.HasPrefix(text, "logs: 1,") {
+		t.Errorf("check: got error %v and %q, want none, and one log", err, text)
+	}
+}
+
 func TestChatLogRepairLeavesNoFault(t *testing.T) {
 	data := chatVectors(t, map[string]string{"rooms/#good": "plain", "rooms/#bad": "corrupt", "rooms/#torn": "torn"})
 	repair := chatLogRepairCmd{logFolders{Folder: []string{data}}}

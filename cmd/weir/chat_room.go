@@ -58,6 +58,29 @@ type roomEntry struct {
 	Live *host.Live `json:"live,omitempty"` // known only to a running server; only in "room show"
 }
 
+// readRooms reads the files of the rooms among some conversations. It skips a room that a server
+// has deleted meanwhile.
+func readRooms(ctx context.Context, dir string, all []data.Room) ([]roomEntry, error) {
+	list := []roomEntry{}
+	for _, room := range all {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if room.Direct {
+			continue
+		}
+		e, err := readRoom(dir, room)
+		if errors.Is(err, chat.ErrNoRoom) || errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", room.Name, err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
 // readRoom reads a room's files.
 func readRoom(dir string, room data.Room) (e roomEntry, err error) {
 	if e.RoomState, err = chat.ReadRoom(dir, room); err != nil {
@@ -115,19 +138,12 @@ func (c *roomListCmd) Run(ctx context.Context, t *terminal, u *chatRoomCmd) erro
 	if err != nil {
 		return err
 	}
-	list, rows := []roomEntry{}, [][]string{}
-	for _, room := range all {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if room.Direct {
-			continue
-		}
-		e, err := readRoom(u.Data, room)
-		if err != nil {
-			return fmt.Errorf("%s: %w", room.Name, err)
-		}
-		list = append(list, e)
+	list, err := readRooms(ctx, u.Data, all)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, e := range list {
 		rows = append(rows, []string{e.Name, strconv.FormatInt(e.Bytes, 10), timeCell(e.Oldest), timeCell(e.Newest), first(strings.Join(e.operators(), " "), "-"), first(plain(e.Topic), "-")})
 	}
 	if c.JSON {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"weir/chat/data"
 )
 
 // hosted is weir chat serve at work.
@@ -163,6 +165,20 @@ func TestChatRoomShowsAndChangesRooms(t *testing.T) {
 }
 
 // A server reads its file again on SIGHUP, and goes on as it was when that is wrong.
+// A server may delete a room while its rooms are listed.
+func TestChatRoomListSkipsARoomThatIsDeletedMeanwhile(t *testing.T) {
+	dir := chatVectors(t, map[string]string{"rooms/#good": "plain"})
+	all, err := data.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, data.Room{Name: "#deleted", Path: "rooms/#deleted"})
+	list, err := readRooms(t.Context(), dir, all)
+	if err != nil || len(list) != 1 || list[0].Name != "#good" {
+		t.Errorf("got %v and error %v, want #good alone", list, err)
+	}
+}
+
 func TestChatServeReloads(t *testing.T) {
 	dir := t.TempDir()
 	config := dir + "/weir.toml"
