@@ -41,7 +41,7 @@ func (c refusedCall) install() syscall.Errno {
 	const (
 		setNoNewPrivileges, setSeccomp, filterMode = 38, 22, 2 // of prctl
 		returnErrno, allow                         = 0x00050000, 0x7fff0000
-		load, equal, greater, result               = 0x20, 0x15, 0x25, 0x06 // instructions of a filter
+		load, equal, greater, result               = 0x20, 0x15, 0x25, 0x06 // of filters
 		numberAt, secondArgumentAt                 = 0, 24                  // little-endian
 	)
 	filter := []syscall.SockFilter{
