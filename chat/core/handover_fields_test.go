@@ -26,7 +26,7 @@ var fates = []struct {
 	}},
 	{user{}, map[string]string{
 		"nick": handedOver, "name": handedOver, "host": handedOver, "realname": handedOver, "account": handedOver, "away": handedOver, "bot": handedOver,
-		"invisible": handedOver, "oper": handedOver, "rooms": handedOver, "invited": handedOver, "metadata": handedOver, "connectedAt": handedOver,
+		"invisible": handedOver, "oper": handedOver, "operAccount": handedOver, "rooms": handedOver, "invited": handedOver, "metadata": handedOver, "connectedAt": handedOver,
 		"lastSpokeAt": handedOver, "quitMessageIfLost": handedOver,
 		"source": "made of others", "sessions": "adopted", "walkStamp": "of a walk",
 	}},

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,7 @@ type userState struct {
 	Nick, Name, Host, Real string
 	Account, Away          string            `json:",omitempty"`
 	Bot, Invisible, Oper   bool              `json:",omitempty"`
+	OperAccount            string            `json:",omitempty"`
 	Rooms                  map[string]string `json:",omitempty"` // ranks, by room
 	Invited                []string          `json:",omitempty"`
 	Metadata               map[string]string `json:",omitempty"`
@@ -136,7 +138,7 @@ func mustMarshal(v any) []byte {
 
 func (u *user) encodeState() userState {
 	st := userState{Nick: u.nick, Name: u.name, Host: u.host, Real: u.realname, Account: u.account, Away: u.away, Bot: u.bot, Invisible: u.invisible,
-		Oper: u.oper, Rooms: map[string]string{}, Metadata: u.metadata, Since: u.connectedAt, Spoke: u.lastSpokeAt, Parting: "Connection closed"}
+		Oper: u.oper, OperAccount: u.operAccount, Rooms: map[string]string{}, Metadata: u.metadata, Since: u.connectedAt, Spoke: u.lastSpokeAt, Parting: "Connection closed"}
 	if !slices.ContainsFunc(u.sessions, func(x *Session) bool { return x.conn.CanMove() }) {
 		st.Parting = "The server is being upgraded"
 	}
@@ -244,7 +246,7 @@ func (s *Core) Restore(t *Task, st serviceState) error {
 
 func (s *Core) restoreUser(t *Task, st userState) error {
 	u := &user{nick: st.Nick, name: st.Name, host: st.Host, realname: st.Real, account: st.Account, away: st.Away, bot: st.Bot, invisible: st.Invisible,
-		oper: st.Oper, rooms: map[*room]*member{}, metadata: st.Metadata, connectedAt: st.Since, lastSpokeAt: st.Spoke, quitMessageIfLost: st.Parting}
+		oper: st.Oper, operAccount: cmp.Or(st.OperAccount, st.Account), rooms: map[*room]*member{}, metadata: st.Metadata, connectedAt: st.Since, lastSpokeAt: st.Spoke, quitMessageIfLost: st.Parting}
 	u.updateSource()
 	for _, name := range slices.Sorted(maps.Keys(st.Rooms)) {
 		r, err := s.openRoom(t, name)

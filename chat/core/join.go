@@ -295,7 +295,9 @@ func (s *Session) resubscribe() (subs []*subscription) {
 	if !s.isActive() {
 		return nil
 	}
-	s.user.oper = s.user.oper || s.hasOperatorAccount()
+	if !s.user.oper && s.login.Account != nil {
+		s.user.makeOperator(s.svc, s.login.Name)
+	}
 	for _, r := range s.user.sortedRooms() {
 		if r.subscriptionOf(s) == nil {
 			subs = append(subs, r.subscribe(s))

@@ -177,7 +177,9 @@ func (s *Session) adoptAccount(login account.Login) {
 	change.requiredCaps = irc.CapChghost
 	svc.notifyNeighbours(u, change)
 	u.host, u.account, u.metadata = host, login.Name, nil
-	u.oper = u.oper || login.Role.AtLeast(account.Operator)
+	if !u.oper {
+		u.makeOperator(svc, login.Name)
+	}
 	u.updateSource()
 	known := svc.userNotification(u, s, "ACCOUNT", login.Name)
 	known.requiredCaps = irc.CapAccountNotify

@@ -8,9 +8,17 @@ import (
 	"weir/chat/irc"
 )
 
-// hasOperatorAccount reports whether the session's account has the operator role.
-func (s *Session) hasOperatorAccount() bool {
-	return s.login.Account != nil && s.login.Role.AtLeast(account.Operator)
+// hasOperatorRole reports whether there is an account that has the operator role now.
+func (s *Core) hasOperatorRole(name string) bool {
+	a := s.env.Accounts.Lookup(name)
+	return a != nil && a.Role.AtLeast(account.Operator)
+}
+
+// makeOperator makes the user an operator if an account has that role.
+func (u *user) makeOperator(svc *Core, name string) {
+	if svc.hasOperatorRole(name) {
+		u.oper, u.operAccount = true, name
+	}
 }
 
 var errNotOperator = errors.New("chat: the account is no operator's")
@@ -34,7 +42,7 @@ func (s *Session) cmdOper(m *irc.Message) {
 			s.countFailedLogin(name, err)
 			return
 		}
-		s.user.oper = true
+		s.user.oper, s.user.operAccount = true, login.Name
 		s.numeric(irc.RplYoureOper, "You are now an IRC operator")
 		s.svc.userNotification(s.user, s, "MODE", s.user.nick, "+o").sendToUser(s.user)
 	})
@@ -120,7 +128,7 @@ func (s *Session) cmdUnkline(m *irc.Message) {
 }
 
 // enforceBans disconnects users that were banned, or whose account was removed, since its
-// last call, by any process.
+// last call, by any process. Operators whose account has lost that role become ordinary users.
 func (s *Core) enforceBans() {
 	generation := s.env.Accounts.Generation()
 	if generation == s.accountGeneration {
@@ -137,6 +145,10 @@ func (s *Core) enforceBans() {
 		}
 		if u.account != "" && s.env.Accounts.Lookup(u.account) == nil {
 			s.killUser(u, "Your account was removed")
+		}
+		if u.oper && !s.hasOperatorRole(u.operAccount) {
+			u.oper, u.operAccount = false, ""
+			s.userNotification(u, nil, "MODE", u.nick, "-o").sendToUser(u)
 		}
 	}
 }

@@ -45,3 +45,61 @@ func TestAnExchangeEndsWithItsAccount(t *testing.T) {
 		t.Errorf("the account was removed before the end of the exchange: got the user %q, want none", u.source)
 	}
 }
+
+// An operator whose account loses that role has no right of an operator any more: whether it logged
+// in to the account, or used OPER.
+func TestAnOperatorLosesItsRightsWithTheRole(t *testing.T) {
+	for name, lose := range map[string]func(*account.Store) error{
+		"demoted": func(a *account.Store) error { return a.SetRole("ann", account.Member) },
+		"removed": func(a *account.Store) error { return a.Remove("ann", false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, Options{})
+			s.account("ann", "correct horse", account.Operator)
+			s.run()
+			own := s.client("ann")
+			own.send("CAP REQ :sasl", "NICK ann", "USER ann 0 * :ann", "AUTHENTICATE PLAIN", "AUTHENTICATE "+plain("ann", "correct horse"), "CAP END")
+			own.until(" 221 ")
+			guest, victim := s.user("guest"), s.user("victim")
+			guest.send("OPER ann :correct horse")
+			guest.until(" 381 ")
+			if err := lose(s.chat.accounts); err != nil {
+				t.Fatal(err)
+			}
+			s.chat.withLock(s.chat.Tick)
+			guest.until(" MODE guest -o")
+			if name == "demoted" {
+				own.until(" MODE ann -o")
+				own.send("KILL victim :bye")
+				own.until(" 481 ")
+			}
+			guest.send("KILL victim :bye")
+			guest.until(" 481 ")
+			victim.sync()
+		})
+	}
+}
+
+// A server that takes over the users knows by which account each is an operator.
+func TestTheAccountOfAnOperatorIsHandedOver(t *testing.T) {
+	for _, c := range []struct{ state, want userState }{
+		{userState{Oper: true, Account: "ann", OperAccount: "bob"}, userState{OperAccount: "bob"}},
+		// of a version that did not hand it over
+		{userState{Oper: true, Account: "ann"}, userState{OperAccount: "ann"}},
+	} {
+		s := startServer(t, Options{})
+		s.run()
+		c.state.Nick = "ann"
+		s.chat.withLock(func() {
+			s.chat.StartTask(OrdinaryJobs, func(task *Task) {
+				if err := s.chat.restoreUser(task, c.state); err != nil {
+					t.Error(err)
+				}
+			}, func(err error) { t.Error(err) })
+		})
+		s.chat.untilIdle()
+		if got := s.chat.users["ann"].encodeState(); !got.Oper || got.OperAccount != c.want.OperAccount {
+			t.Errorf("%+v: got an operator by %q, want by %q", c.state, got.OperAccount, c.want.OperAccount)
+		}
+	}
+}

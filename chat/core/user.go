@@ -15,6 +15,7 @@ type user struct {
 	account                    string // "": a guest
 	away                       string // away message; "": not away
 	bot, invisible, oper       bool
+	operAccount                string // account whose role makes it an operator; "": none
 	sessions                   []*Session
 	rooms                      map[*room]*member
 	invited                    map[*room]bool
