@@ -259,6 +259,12 @@ func (s *Store) Lookup(name string) *Account {
 	return s.currentAccounts().find(name)
 }
 
+// IsReserved reports whether a name, in any spelling, is that of an account, or was that of an
+// account that was removed without freeing its name.
+func (s *Store) IsReserved(name string) bool {
+	return s.currentAccounts().names[irc.Fold(name)] != nil
+}
+
 // Accounts returns all accounts, by name.
 func (s *Store) Accounts() []*Account {
 	var all []*Account

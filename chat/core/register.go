@@ -307,15 +307,12 @@ func (s *Session) newUser() *user {
 }
 
 // isNickTaken reports whether a nick belongs to another user, or to an account that is not the
-// session's own.
+// session's own, also if the account was removed and its name is still reserved.
 func (s *Core) isNickTaken(nick string, by *Session) bool {
 	if u := s.findUser(nick); u != nil && u != by.user {
 		return true
 	}
-	if a := s.env.Accounts.Lookup(nick); a != nil {
-		return irc.Fold(a.Name) != irc.Fold(by.accountName())
-	}
-	return false
+	return s.env.Accounts.IsReserved(nick) && irc.Fold(nick) != irc.Fold(by.accountName())
 }
 
 // sendWelcome sends the numerics that complete registration. If the user has another nick than the

@@ -103,3 +103,22 @@ func TestTheAccountOfAnOperatorIsHandedOver(t *testing.T) {
 		}
 	}
 }
+
+// The name of a removed account stays reserved: no guest can pass for its former owner, until an
+// administrator frees the name.
+func TestANameOfARemovedAccountIsNoNick(t *testing.T) {
+	s := startServer(t, Options{})
+	s.account("ann", "correct horse", account.Member)
+	s.run()
+	guest := s.user("guest")
+	for _, c := range []struct {
+		free  bool
+		reply string
+	}{{false, " 433 "}, {true, " NICK Ann"}} {
+		if err := s.chat.accounts.Remove("ann", c.free); err != nil {
+			t.Fatal(err)
+		}
+		guest.send("NICK Ann")
+		guest.until(c.reply)
+	}
+}

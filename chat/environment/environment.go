@@ -103,6 +103,7 @@ type Log interface {
 type Accounts interface {
 	// Lookup returns nil for an account that does not exist or was removed.
 	Lookup(name string) *account.Account
+	IsReserved(name string) bool
 	Banned(account.Client, time.Time) (account.Ban, bool)
 	Bans() []account.Ban
 	Generation() uint64
