@@ -168,12 +168,18 @@ func (r *powerRun) talkOn(t *testing.T, number int) func(func()) {
 	}
 }
 
-// copyData copies the data directory from the disk, so that this process may read it.
+// copyData copies the data directory from the disk, so that this process may read it. The server
+// runs: a file that it replaces or removes meanwhile ends the copy, which is then repeated.
 func (r *powerRun) copyData(t *testing.T) string {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "copy")
-	if err := runCommand("cp", "-a", filepath.Join(r.disk.folder, "data"), folder); err != nil {
-		t.Fatal(err)
+	const attempts = 10
+	var err error
+	for range attempts {
+		folder := filepath.Join(t.TempDir(), "copy")
+		if err = runCommand("cp", "-a", filepath.Join(r.disk.folder, "data"), folder); err == nil {
+			return folder
+		}
 	}
-	return folder
+	t.Fatal(err)
+	return ""
 }
