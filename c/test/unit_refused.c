@@ -95,10 +95,10 @@ append(struct log *l, int writer)
 	return end;
 }
 
-/* A message is stored; the sync of the next two fails, and they cannot be cut then. With early set,
- * that fails at once; otherwise at the sync of the cut segment. */
-static void
-refuse(struct refused *m, bool early)
+/* Stores a message, and writes two that are still to be committed. Returns the end of the first of
+ * these; that of the other, which another process writes, is m->waiting. */
+static uint64_t
+write_two(struct refused *m)
 {
 	uint64_t end;
 
@@ -108,6 +108,16 @@ refuse(struct refused *m, bool early)
 	check(lines_say(&m->log, FIRST, 0), "the first message is stored");
 	end = append(&m->log, REFUSED);
 	m->waiting = append(&m->other, OTHER);
+	return end;
+}
+
+/* A message is stored; the sync of the next two fails, and they cannot be cut then. With early set,
+ * that fails at once; otherwise at the sync of the cut segment. */
+static void
+refuse(struct refused *m, bool early)
+{
+	uint64_t end = write_two(m);
+
 	failures = early ? 1 : 2;
 	if (early)
 		refuse_descriptors(true);
@@ -121,14 +131,8 @@ refuse(struct refused *m, bool early)
 static void
 refuse_lock(struct refused *m)
 {
-	uint64_t end;
+	uint64_t end = write_two(m);
 
-	check_folder(m->dir);
-	m->data = open(m->dir, O_RDONLY | O_DIRECTORY);
-	open_both(m);
-	check(lines_say(&m->log, FIRST, 0), "the first message is stored");
-	end = append(&m->log, REFUSED);
-	m->waiting = append(&m->other, OTHER);
 	lock_failures = 1;
 	check(log_commit(&m->log, end) == LOG_LOST, "log_commit refuses a message whose lock fails");
 }

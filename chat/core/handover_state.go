@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -246,7 +245,10 @@ func (s *Core) Restore(t *Task, st serviceState) error {
 
 func (s *Core) restoreUser(t *Task, st userState) error {
 	u := &user{nick: st.Nick, name: st.Name, host: st.Host, realname: st.Real, account: st.Account, away: st.Away, bot: st.Bot, invisible: st.Invisible,
-		oper: st.Oper, operAccount: cmp.Or(st.OperAccount, st.Account), rooms: map[*room]*member{}, metadata: st.Metadata, connectedAt: st.Since, lastSpokeAt: st.Spoke, quitMessageIfLost: st.Parting}
+		oper: st.Oper, operAccount: st.OperAccount, rooms: map[*room]*member{}, metadata: st.Metadata, connectedAt: st.Since, lastSpokeAt: st.Spoke, quitMessageIfLost: st.Parting}
+	if u.oper && u.operAccount == "" { // of a version that did not hand it over
+		u.operAccount = u.account
+	}
 	u.updateSource()
 	for _, name := range slices.Sorted(maps.Keys(st.Rooms)) {
 		r, err := s.openRoom(t, name)

@@ -295,9 +295,7 @@ func (s *Session) resubscribe() (subs []*subscription) {
 	if !s.isActive() {
 		return nil
 	}
-	if !s.user.oper && s.login.Account != nil {
-		s.user.makeOperator(s.svc, s.login.Name)
-	}
+	s.svc.makeOperator(s.user, s.accountName())
 	for _, r := range s.user.sortedRooms() {
 		if r.subscriptionOf(s) == nil {
 			subs = append(subs, r.subscribe(s))

@@ -177,9 +177,7 @@ func (s *Session) adoptAccount(login account.Login) {
 	change.requiredCaps = irc.CapChghost
 	svc.notifyNeighbours(u, change)
 	u.host, u.account, u.metadata = host, login.Name, nil
-	if !u.oper {
-		u.makeOperator(svc, login.Name)
-	}
+	svc.makeOperator(u, login.Name)
 	u.updateSource()
 	known := svc.userNotification(u, s, "ACCOUNT", login.Name)
 	known.requiredCaps = irc.CapAccountNotify

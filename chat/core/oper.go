@@ -14,10 +14,22 @@ func (s *Core) hasOperatorRole(name string) bool {
 	return a != nil && a.Role.AtLeast(account.Operator)
 }
 
-// makeOperator makes the user an operator if an account has that role.
-func (u *user) makeOperator(svc *Core, name string) {
-	if svc.hasOperatorRole(name) {
-		u.oper, u.operAccount = true, name
+// makeOperator makes the user an operator if it is none, and the account has that role.
+func (s *Core) makeOperator(u *user, account string) {
+	if !u.oper && s.hasOperatorRole(account) {
+		u.oper, u.operAccount = true, account
+	}
+}
+
+// revokeOperator ends the rights of an operator whose account has lost the role, unless its own
+// account has it.
+func (s *Core) revokeOperator(u *user) {
+	if !u.oper || s.hasOperatorRole(u.operAccount) {
+		return
+	}
+	u.oper, u.operAccount = false, ""
+	if s.makeOperator(u, u.account); !u.oper {
+		s.userNotification(u, nil, "MODE", u.nick, "-o").sendToUser(u)
 	}
 }
 
@@ -29,7 +41,7 @@ func (s *Session) cmdOper(m *irc.Message) {
 	name, password := m.Params[0], m.Params[1]
 	s.startTask(func() {
 		login, err := s.checkPassword(name, password)
-		if err != nil || !login.Role.AtLeast(account.Operator) || s.user == nil {
+		if err != nil || !s.svc.hasOperatorRole(login.Name) || s.user == nil {
 			if err == nil {
 				err = errNotOperator
 			}
@@ -146,9 +158,6 @@ func (s *Core) enforceBans() {
 		if u.account != "" && s.env.Accounts.Lookup(u.account) == nil {
 			s.killUser(u, "Your account was removed")
 		}
-		if u.oper && !s.hasOperatorRole(u.operAccount) {
-			u.oper, u.operAccount = false, ""
-			s.userNotification(u, nil, "MODE", u.nick, "-o").sendToUser(u)
-		}
+		s.revokeOperator(u)
 	}
 }

@@ -80,6 +80,26 @@ func TestAnOperatorLosesItsRightsWithTheRole(t *testing.T) {
 	}
 }
 
+// An operator by OPER, whose own account has the role too, keeps its rights.
+func TestAnOperatorOfTwoAccountsNeedsOne(t *testing.T) {
+	s := startServer(t, Options{})
+	s.account("ann", "correct horse", account.Operator)
+	s.account("bob", "battery staple", account.Operator)
+	s.run()
+	c := s.client("bob")
+	c.send("CAP REQ :sasl", "NICK bob", "USER bob 0 * :bob", "AUTHENTICATE PLAIN", "AUTHENTICATE "+plain("bob", "battery staple"), "CAP END", "OPER ann :correct horse")
+	c.until(" 381 ")
+	for _, step := range []struct{ account, want string }{{"ann", "bob"}, {"bob", ""}} {
+		if err := s.chat.accounts.SetRole(step.account, account.Member); err != nil {
+			t.Fatal(err)
+		}
+		s.chat.withLock(s.chat.Tick)
+		if u := s.chat.users["bob"]; u.oper != (step.want != "") || u.operAccount != step.want {
+			t.Errorf("after %s lost the role: got an operator %v by %q, want by %q", step.account, u.oper, u.operAccount, step.want)
+		}
+	}
+}
+
 // A server that takes over the users knows by which account each is an operator.
 func TestTheAccountOfAnOperatorIsHandedOver(t *testing.T) {
 	for _, c := range []struct{ state, want userState }{

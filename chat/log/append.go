@@ -221,7 +221,7 @@ func (l *Log) commit(end int64) error {
 	to := l.offsets.end()
 	st, err := l.active.State()
 	if err != nil {
-		return l.refuseLocked(l.diskError("stat the last segment", err))
+		return l.refuse(l.diskError("stat the last segment", err))
 	}
 	written := l.activeBase + st.Size
 	if l.offsets.committed() >= end { // another process has synced this batch, or has cut it
@@ -234,24 +234,22 @@ func (l *Log) commit(end int64) error {
 		return fmt.Errorf("%w: %s: another process has cut the segment", ErrFailing, l.dir)
 	}
 	if err := l.active.Datasync(); err != nil {
-		return l.refuseLocked(l.diskError("sync a batch", err))
+		return l.refuse(l.diskError("sync a batch", err))
 	}
 	if err := l.offsets.setCommitted(to); err != nil {
-		return l.refuseLocked(err)
+		return l.refuse(err)
 	}
 	return nil
 }
 
-// refuseLocked discards the uncommitted batches after a failed commit: the next one would commit
-// them, although they were refused. The caller holds the sync lock.
-func (l *Log) refuseLocked(because error) error {
-	l.discardFrom = l.offsets.committed()
+// refuse is refuseLocked for a caller that holds the sync lock only.
+func (l *Log) refuse(because error) error {
 	if err := l.writeLock.take(); err != nil {
+		l.discardFrom = l.offsets.committed()
 		return err
 	}
 	defer l.writeLock.release()
-	_ = l.discardLocked() // if it fails, it is tried again before the next batch
-	return because
+	return l.refuseLocked(because)
 }
 
 // commitAllLocked commits everything that is written, so that no writer still waits for the result
@@ -265,17 +263,18 @@ func (l *Log) commitAllLocked() error {
 		return nil
 	}
 	if err := l.active.Datasync(); err != nil {
-		return l.failSyncLocked(err)
+		return l.refuseLocked(l.diskError("sync a batch", err))
 	}
 	return l.offsets.setCommitted(end)
 }
 
-// failSyncLocked discards the uncommitted batches after a failed sync. If that fails too, it is
-// tried again before the next batch. The caller holds both locks.
-func (l *Log) failSyncLocked(because error) error {
+// refuseLocked discards the uncommitted batches after a failed commit, and returns the reason: the
+// next commit would include them, although they were refused. If that fails too, it is tried again
+// before the next batch. The caller holds both locks.
+func (l *Log) refuseLocked(because error) error {
 	l.discardFrom = l.offsets.committed()
 	_ = l.discardLocked()
-	return l.diskError("sync a batch", because)
+	return because
 }
 
 // failRollSync does the same after a failed sync in rollLocked. It takes both locks itself.

@@ -48,7 +48,7 @@ func (l *Log) rollForRetentionLocked(age time.Duration, bytes int64, now time.Ti
 	}
 	err := l.rollLocked(l.offsets.end())
 	if errors.Is(err, errSync) {
-		return l.failSyncLocked(err)
+		return l.refuseLocked(l.diskError("sync a batch", err))
 	}
 	return err
 }

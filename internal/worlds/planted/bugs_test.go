@@ -66,9 +66,9 @@ var bugs = []bug{
 
 	{"unsynced batch", "a message is acknowledged before it is on the disk, and the power fails",
 		"chat", "chat/log/append.go",
-		`		return l.refuseLocked(l.diskError("stat the last segment", err))
+		`		return l.refuse(l.diskError("stat the last segment", err))
 	}
-	written`, `		return l.refuseLocked(l.diskError("stat the last segment", err))
+	written`, `		return l.refuse(l.diskError("stat the last segment", err))
 	}
 	if st.Size > 0 {
 		return l.offsets.setCommitted(min(l.offsets.end(), l.activeBase+st.Size))
