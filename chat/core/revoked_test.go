@@ -100,6 +100,30 @@ func TestAnOperatorOfTwoAccountsNeedsOne(t *testing.T) {
 	}
 }
 
+// An account that loses the role while OPER checks its password makes no operator.
+func TestOperJudgesTheRoleAfterThePassword(t *testing.T) {
+	s := startServer(t, Options{})
+	s.account("ann", "correct horse", account.Operator)
+	s.run()
+	guest := s.user("guest")
+	var r Turn
+	s.chat.withLock(func() {
+		if err := guest.session.Input([]byte("OPER ann :correct horse\r\n"), &r); err != nil {
+			t.Error(err)
+		}
+	})
+	s.chat.runJob(0) // checks the password
+	if err := s.chat.accounts.SetRole("ann", account.Member); err != nil {
+		t.Fatal(err)
+	}
+	s.chat.withLock(s.chat.Tick)
+	s.chat.continueTask(0)
+	guest.until(" 464 ")
+	if guest.session.user.oper {
+		t.Error("the account lost the role before the end of OPER: got an operator, want none")
+	}
+}
+
 // A server that takes over the users knows by which account each is an operator.
 func TestTheAccountOfAnOperatorIsHandedOver(t *testing.T) {
 	for _, c := range []struct{ state, want userState }{
