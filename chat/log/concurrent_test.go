@@ -1,10 +1,14 @@
 package log
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -175,5 +179,53 @@ func TestAReadersListingThatIsTooOldDoesNotMoveTheWriterBack(t *testing.T) {
 	mustAppend(t, l, entry("the last"))
 	if got := all(t, l); len(got) != want+2 {
 		t.Errorf("got %d lines, want the %d that were acknowledged:\n%q", len(got), want+2, got)
+	}
+}
+
+// retainingDisk is a disk on which the first segment is removed at the first Stat of it.
+type retainingDisk struct {
+	disk.FS
+	first string
+}
+
+func (x retainingDisk) Stat(name string) (fs.FileInfo, error) {
+	if name == x.first {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return x.FS.Stat(name)
+}
+
+// TestARoomIsReadWhileItsFirstSegmentIsRemoved also opens a room whose files id and committed are
+// missing: opening it reads the segments then. A caller that sees fs.ErrNotExist takes the room for
+// one without messages.
+func TestARoomIsReadWhileItsFirstSegmentIsRemoved(t *testing.T) {
+	for _, missing := range [][]string{nil, {"id"}, {"committed"}, {"id", "committed"}} {
+		t.Run(strings.Join(missing, " and "), func(t *testing.T) {
+			dir := t.TempDir()
+			l := mustOpen(t, dir, Options{Segment: 200})
+			for i := range 10 {
+				mustAppend(t, l, entry(fmt.Sprint("message ", i)))
+			}
+			first := l.segmentPath(l.First())
+			removed, err := os.ReadFile(first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := int64(10 - bytes.Count(removed, []byte("\n")))
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range missing {
+				if err := os.Remove(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l = mustOpen(t, dir, Options{ReadOnly: true, Disk: retainingDisk{disk.System, first}})
+			if p, err := l.inspect(); err != nil || p.Lines != kept || len(p.Faults) > 0 {
+				t.Errorf("inspect: %+v, %v, want %d lines and no fault", p, err, kept)
+			}
+		})
 	}
 }

@@ -39,8 +39,27 @@ func Inspect(dir string) (*Report, error) {
 		return nil, err
 	}
 	defer l.Close()
-	bases := l.knownBases()
-	p := &Report{ID: l.id, Segments: len(bases), First: l.First(), Committed: l.Committed()}
+	return l.inspect()
+}
+
+func (l *Log) inspect() (*Report, error) {
+	var p *Report
+	err := l.withSegments(func(bases []int64) (err error) {
+		p, err = l.report(bases)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, p.readLines(l)
+}
+
+// report returns the report without what reading the lines tells.
+func (l *Log) report(bases []int64) (*Report, error) {
+	if len(bases) == 0 {
+		return nil, l.noSegments()
+	}
+	p := &Report{ID: l.id, Segments: len(bases), First: bases[0], Committed: l.Committed()}
 	all, err := l.extents(bases)
 	if err != nil {
 		return nil, err
@@ -51,10 +70,7 @@ func Inspect(dir string) (*Report, error) {
 	} else if end < p.Committed {
 		p.addFault(end, p.Committed-end, "acknowledged messages are missing: the file was cut", false)
 	}
-	if err := p.checkOverlaps(l, all); err != nil {
-		return nil, err
-	}
-	return p, p.readLines(l)
+	return p, p.checkOverlaps(l, all)
 }
 
 func (p *Report) addFault(offset, length int64, what string, repairs bool) {

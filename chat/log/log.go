@@ -96,7 +96,8 @@ type Log struct {
 const defaultSegment = 8 << 20
 
 // Open opens the room in a folder, creates the folder if it does not exist, and restores the room
-// after a crash.
+// after a crash. With Options.ReadOnly, an error is fs.ErrNotExist if the folder does not exist, or
+// has no segments and no acknowledged message.
 func Open(dir string, o Options) (*Log, error) {
 	l := &Log{dir: dir, disk: disk.Or(o.Disk), readOnly: o.ReadOnly, segmentSize: o.Segment, undoFrom: -1, discardFrom: -1, lastEnd: -1, activity: activity{busyFrom: busyBatches}}
 	if l.segmentSize <= 0 {
@@ -235,33 +236,31 @@ func (l *Log) idOfLines() (string, error) {
 // openToRead determines the end of the readable lines: COMMITTED, or the end of the last valid
 // line.
 func (l *Log) openToRead() error {
-	bases, err := l.relist()
-	if err != nil {
-		return err
-	}
-	if len(bases) == 0 {
-		return l.noSegments()
-	}
-	if err := l.prepareID(); err != nil {
-		return err
-	}
-	f, err := disk.Open(l.disk, filepath.Join(l.dir, "committed"))
-	if err == nil {
-		defer f.Close()
-		if info, e := f.Stat(); e == nil && info.Size() >= offsetsSize {
-			l.offsets, err = mapOffsets(f, false)
+	return l.withSegments(func(bases []int64) error {
+		if len(bases) == 0 {
+			return l.noSegments()
+		}
+		if err := l.prepareID(); err != nil {
 			return err
 		}
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("chat/log: %w", err)
-	}
-	all, err := l.extents(bases)
-	if err != nil {
+		f, err := disk.Open(l.disk, filepath.Join(l.dir, "committed"))
+		if err == nil {
+			defer f.Close()
+			if info, e := f.Stat(); e == nil && info.Size() >= offsetsSize {
+				l.offsets, err = mapOffsets(f, false)
+				return err
+			}
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("chat/log: %w", err)
+		}
+		all, err := l.extents(bases)
+		if err != nil {
+			return err
+		}
+		end, _, err := l.scan(lastUsed(all), all, &Recovery{})
+		l.offsets = privateOffsets(end)
 		return err
-	}
-	end, _, err := l.scan(lastUsed(all), all, &Recovery{})
-	l.offsets = privateOffsets(end)
-	return err
+	})
 }
 
 // noSegments returns the error of reading a folder without segments. It is fs.ErrNotExist if no

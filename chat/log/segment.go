@@ -1,7 +1,9 @@
 package log
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,6 +58,24 @@ func (l *Log) relist() ([]int64, error) {
 			return bases, nil
 		}
 	}
+}
+
+// withSegments calls do with the segments of the folder, and again if Retain has removed one
+// meanwhile. An fs.ErrNotExist that it returns says that the folder has no segments.
+func (l *Log) withSegments(do func(bases []int64) error) error {
+	var missing error
+	for range 100 {
+		bases, err := l.relist()
+		if err != nil {
+			return err
+		}
+		if err = do(bases); len(bases) == 0 || !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		missing = err
+	}
+	// not wrapped: this is no folder without segments
+	return fmt.Errorf("chat/log: %s: its segments are removed faster than they can be read: %v", l.dir, missing)
 }
 
 func (l *Log) knownBases() []int64 { return *l.bases.Load() }

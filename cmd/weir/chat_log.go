@@ -100,7 +100,7 @@ func (f *logFolders) inspect(ctx context.Context, each func(roomReport)) error {
 			return err
 		}
 		r, err := log.Inspect(dir)
-		if errors.Is(err, os.ErrNotExist) && !hasSegments(dir) {
+		if errors.Is(err, os.ErrNotExist) {
 			continue // a server creates or deletes the room
 		}
 		if err != nil {
