@@ -248,9 +248,9 @@ func TestAWindowOfAnotherLengthIsADisturbance(t *testing.T) {
 		ended  time.Duration // after the start
 		report string
 	}{
-		"had a window of 1h0m0s, and 1s were agreed":  {time.Hour, `{}`},
-		"had a window of -1h0m0s, and 1s were agreed": {-time.Hour, `{}`},
-		"had a window of 2h0m0s, and 1s were agreed":  {0, `{"window_ns":7200000000000}`},
+		"had a window of 1h0m0s, and 1s were agreed": {time.Hour, `{}`},
+		"had a window of -10s, and 1s were agreed":   {-10 * time.Second, `{}`},
+		"had a window of 2h0m0s, and 1s were agreed": {0, `{"window_ns":7200000000000}`},
 	} {
 		s := start(t, c, Load{Shares: []Share{{Args: []string{"stream", "127.0.0.1:1"}}}})
 		i.ended = play.ended

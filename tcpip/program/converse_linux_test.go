@@ -226,11 +226,13 @@ var eventNames = []struct {
 	name string
 }{{unix.POLLIN, "IN"}, {unix.POLLOUT, "OUT"}, {unix.POLLERR, "ERR"}, {unix.POLLHUP, "HUP"}, {unix.POLLRDHUP, "RDHUP"}}
 
-// poll waits for one of the events, and prints what is ready then.
+// poll waits for one of the events, and prints what is ready then. On a stack, a socket that has
+// failed is an end of a pair of Unix sockets, which has its error a moment before it is writable:
+// poll waits for that, too.
 func (t *talker) poll(what string, fd int, events int16) {
 	p := []unix.PollFd{{Fd: int32(fd), Events: events}}
 	n, err := unix.Poll(p, 3000)
-	for err == unix.EINTR {
+	for err == unix.EINTR || err == nil && p[0].Revents&unix.POLLERR != 0 && events&unix.POLLOUT&^p[0].Revents != 0 {
 		n, err = unix.Poll(p, 3000)
 	}
 	t.say("%s: %d ready: %s", what, n, eventText(p[0].Revents))
