@@ -391,6 +391,10 @@ func (l *link) checkOutcome(c *command) {
 		if isStored && l.p.level >= labels && !c.echoed && at != nil && at.live {
 			l.fail("the command %q was answered: got no echo, want one", c.text)
 		}
+		// perhaps the room has no member
+		if c.kind == "TOPIC" && isStored && l.p.w.model.topicAt[e.room.id] < e.at {
+			l.p.w.forgetProperties([]string{c.property})
+		}
 	case "JOIN":
 		l.p.w.forgetProperties([]string{c.property}) // of an empty room
 		key := irc.Fold(c.room)
