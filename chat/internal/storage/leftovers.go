@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,12 +58,19 @@ func (d *Storage) removeUnusedFolder(path string) error {
 // deletedPrefix begins the names of folders into which DeleteRoom moves a room.
 const deletedPrefix = ".deleted-"
 
+// removeDeleted removes the rooms whose deletion was interrupted.
 func (d *Storage) removeDeleted() error {
 	entries, err := d.disk.ReadDir(d.dir)
+	isOther := func(e fs.DirEntry) bool { return !e.IsDir() || !strings.HasPrefix(e.Name(), deletedPrefix) }
+	if entries = slices.DeleteFunc(entries, isOther); err != nil || len(entries) == 0 {
+		return err
+	}
+	// before the rest, as in DeleteRoom
+	if err := d.files().SyncDir(d.path(data.Rooms)); err != nil {
+		return err
+	}
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), deletedPrefix) {
-			err = errors.Join(err, d.disk.RemoveAll(d.path(e.Name())))
-		}
+		err = errors.Join(err, d.disk.RemoveAll(d.path(e.Name())))
 	}
 	return err
 }
