@@ -15,7 +15,7 @@ var updateTables = goflag.Bool("update", false, "write the tables that tests com
 // testedPackages are the rows of the table in how-chat-is-tested.md.
 var testedPackages = []string{
 	"chat", "chat/core", "chat/irc", "chat/log", "chat/account", "chat/data", "chat/client", "chat/page", "chat/tui", "chat/host", "chat/front",
-	"chat/upgrade", "chat/upload", "chat/search", "chat/export", "chat/backup", "chat/chattest", "internal/durable",
+	"chat/upgrade", "chat/upload", "chat/internal/storage", "chat/search", "chat/export", "chat/backup", "chat/chattest", "internal/durable",
 	"internal/disk/simdisk", "internal/crashdisk", "internal/worlds/chat",
 }
 
