@@ -74,7 +74,7 @@ fuzz: ## run every fuzz target for FUZZTIME (1s)
 c-test: setup-test ## test the C parts under the address and undefined behaviour sanitizers
 	@scripts/test c
 
-cross: ## build the portable parts for FreeBSD and macOS
+cross: ## check that everything compiles for FreeBSD and macOS, and parts for more
 	@scripts/test cross
 
 clean: ## remove what was built, except runs/
