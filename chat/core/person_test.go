@@ -405,7 +405,8 @@ func (l *link) checkOutcome(c *command) {
 			l.fail("the command %q was answered: got neither a JOIN nor a refusal", c.text)
 		}
 	case "MODE":
-		if !c.refused && !l.p.w.isMember(l.p, c.room) { // perhaps the room has no member
+		// the sender is no member, and perhaps there is none
+		if w := l.p.w; !c.refused && !w.model.isShown(w.idOf(c.room), c.property, c.value) {
 			l.p.w.forgetProperties([]string{c.property})
 		}
 	case "CHATHISTORY":

@@ -284,12 +284,6 @@ func (w *world) idOf(room string) string {
 	return ""
 }
 
-// isMember reports whether a person is in a room.
-func (w *world) isMember(p *person, room string) bool {
-	u, r := w.chat.users[p.name], w.chat.rooms[irc.Fold(room)]
-	return u != nil && r != nil && u.rooms[r] != nil
-}
-
 // isIn reports whether a person is in the room of a log.
 func (w *world) isIn(p *person, r *roomLog) bool {
 	if u := w.chat.users[p.name]; u != nil {
