@@ -29,7 +29,7 @@ var errNoHistory = errors.New("no such history")
 func (s *Session) history(req irc.HistoryRequest) {
 	f, err := s.readableConversation(req.Target)
 	if err != nil {
-		s.fail("CHATHISTORY", "INVALID_TARGET", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved: join the room first, or name an account with which you have direct messages")
+		s.refuseHistory(req)
 		return
 	}
 	end := f.waitDeliveredOffset(s.task)
@@ -48,6 +48,10 @@ func (s *Session) history(req irc.HistoryRequest) {
 		}
 		n = len(lines)
 	})
+	if !s.mayRead(f) { // it was removed meanwhile
+		s.refuseHistory(req)
+		return
+	}
 	if errors.Is(err, errMsgID) {
 		s.fail("CHATHISTORY", "INVALID_MSGREFTYPE", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "No message here has this id")
 		return
@@ -59,6 +63,11 @@ func (s *Session) history(req irc.HistoryRequest) {
 	}
 	s.sendBatch(id, "chathistory", req.Target, text)
 	s.svc.counts.Replayed += int64(n)
+}
+
+// refuseHistory answers a request for a conversation that the session may not read.
+func (s *Session) refuseHistory(req irc.HistoryRequest) {
+	s.fail("CHATHISTORY", "INVALID_TARGET", req.Kind, irc.Cut(req.Target, irc.MaxRoom), "Messages could not be retrieved: join the room first, or name an account with which you have direct messages")
 }
 
 // visibility returns a function that reports whether a client may see a stored line. Redacted lines
@@ -102,14 +111,20 @@ func (s *Session) sendBatch(id, kind, target string, lines []byte) {
 // readableConversation returns the conversation of a target if the session may read it. It is a
 // task.
 func (s *Session) readableConversation(target string) (*conversation, error) {
-	r := s.svc.rooms[irc.Fold(target)]
-	if r != nil && (s.user.rooms[r] != nil || s.user.oper) {
+	if r := s.svc.rooms[irc.Fold(target)]; r != nil && s.mayRead(&r.conversation) {
 		return &r.conversation, nil
 	}
 	if irc.IsRoom(target) || s.user.account == "" || s.svc.env.Accounts.Lookup(target) == nil {
 		return nil, errNoHistory
 	}
 	return s.svc.openDirect(s.task, s.user.account, target)
+}
+
+// mayRead reports whether the session may read a room, now. A direct conversation is opened for its
+// partners only.
+func (s *Session) mayRead(f *conversation) bool {
+	r := f.room
+	return r == nil || s.user != nil && !r.deleted && (s.user.rooms[r] != nil || s.user.oper)
 }
 
 // selectHistory returns the lines of a request, oldest first. No line of the answer is sent live

@@ -30,3 +30,29 @@ func TestHistoryFindsMessagesBehindManyEvents(t *testing.T) {
 		}
 	}
 }
+
+// A history whose lines are read while its reader is removed from the room is refused.
+func TestAHistoryThatIsReadDuringAKickIsRefused(t *testing.T) {
+	for _, remove := range []string{"KICK #r bob", "PART #r"} { // by bob's other device
+		s := startServer(t, Options{})
+		s.account("ann", "correct horse", account.Member)
+		s.account("bob", "correct horse", account.Member)
+		s.run()
+		ann, phone, bob := s.loggedIn("ann"), s.loggedIn("bob"), s.loggedIn("bob", "batch", "draft/chathistory")
+		ann.send("JOIN #r", "PRIVMSG #r :secret")
+		ann.sync()
+		bob.send("JOIN #r")
+		bob.sync()
+		phone.sync()
+		bob.send("CHATHISTORY LATEST #r * 10")
+		s.chat.stepUntil(t, "the history is to be read", func() bool { return bob.session.task != nil && len(s.chat.begun) > 0 })
+		reading := s.chat.begun // it takes a while
+		s.chat.begun = nil
+		map[string]*client{"KICK #r bob": ann, "PART #r": phone}[remove].send(remove)
+		s.chat.untilIdle()
+		s.chat.begun = reading
+		if text := strings.Join(bob.sync(), "\n"); strings.Contains(text, "secret") || !strings.Contains(text, "FAIL CHATHISTORY INVALID_TARGET LATEST #r") {
+			t.Errorf("%s while a history was read: got\n%s\nwant it refused, without a line of the room", remove, text)
+		}
+	}
+}
