@@ -66,7 +66,7 @@ func (d *Storage) removeDeleted() error {
 		return err
 	}
 	// before the rest, as in DeleteRoom
-	if err := d.files().SyncDir(d.path(data.Rooms)); err != nil {
+	if err := d.files().SyncDir(d.path(data.Rooms)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, e := range entries {

@@ -72,3 +72,14 @@ func TestADeletionThatWasKilledLeavesAllOfTheRoomOrNothing(t *testing.T) {
 		t.Errorf("got the room whole in %d cases and gone in %d, want both", whole, gone)
 	}
 }
+
+func TestAStartWithoutRoomsRemovesWhatADeletionLeft(t *testing.T) {
+	p := simdisk.New(1).Process()
+	if err := errors.Join(p.Mkdir("/chat", 0o700), p.Mkdir("/chat/.deleted-1", 0o700), p.Mkdir("/chat/.deleted-1/room", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	err := New("/chat", p, func(time.Duration, error) {}, slog.New(slog.DiscardHandler)).RemoveLeftovers()
+	if entries, _ := p.ReadDir("/chat"); err != nil || len(entries) > 0 {
+		t.Errorf("got error %v and %v left, want none", err, entries)
+	}
+}
